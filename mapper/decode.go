@@ -5,7 +5,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/selection"
@@ -70,7 +69,7 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 		return out, nil
 	}
 	out.Field, out.Root, out.Value, out.External = d.Kind.Name, m.get().model.IsRoot(d.Kind), v, externalOf(&d.Image)
-	out.Entity = new(query.InternalFor[T]).Key(door.Key{}, m.get().model.Schema, d.of)
+	out.Entity = m.keyOf(d.of)
 	return out, nil
 }
 

@@ -66,7 +66,7 @@ func TestIndexQuerySendsOneRequest(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		index *query.Index[ride]
+		index *query.Items[ride]
 		want  ride
 	}{
 		{"byDriver", m.Index("byDriver", "d9"), ride{Driver: "d9", Started: monday, Leg: 3, Fare: 7}},

@@ -232,7 +232,7 @@ func (x *zooRun[T]) step(ctx context.Context) {
 
 // found saves an entity that a query of an index yields: only what the index has.
 func (x *zooRun[T]) found(ctx context.Context) {
-	index := []*query.Index[T]{x.m.Index("byOwn", x.one("ann", "bob")), x.m.Index("byKind/HEAD", x.one("a", "b"))}[x.r.IntN(2)]
+	index := []*query.Items[T]{x.m.Index("byOwn", x.one("ann", "bob")), x.m.Index("byKind/HEAD", x.one("a", "b"))}[x.r.IntN(2)]
 	for e, err := range x.m.Entities(ctx, query.Of[T](index).Limit(1)) {
 		if err != nil {
 			x.Fatal(err)

@@ -88,18 +88,20 @@ func (m *Mapper[T]) New(value T) *Entity[T] {
 // model then those of the sort key. In a flat model, fewer values select all entities that share them,
 // for a query.
 func (m *Mapper[T]) Key(values ...any) *query.Key[T] {
-	return new(query.InternalFor[T]).Key(door.Key{}, m.get().model.Schema, m.get().model.Select(values))
+	return m.keyOf(m.get().model.Select(values))
+}
+
+func (m *Mapper[T]) keyOf(s selection.Selection) *query.Key[T] {
+	return new(query.InternalFor[T]).Key(door.Key{}, m.get().model, s)
 }
 
 // Index selects items of a declared secondary index, for query.Of: elements, or entities of the model.
 // The values are those of the placeholders in the partition key, and of the first ones in the sort key.
 // name is the name of the index. If the index holds several kinds of items it is "index/item", with the
 // Field of an [ItemPlan] as the item.
-func (m *Mapper[T]) Index(name string, values ...any) *query.Index[T] {
-	s := m.get().model.SelectIndex(name, values)
-	return new(query.InternalFor[T]).Index(door.Key{}, s, func(b selection.Bounds) selection.Selection {
-		return m.get().model.Narrow(s, b)
-	})
+func (m *Mapper[T]) Index(name string, values ...any) *query.Items[T] {
+	model := m.get().model
+	return new(query.InternalFor[T]).Items(door.Key{}, model, model.SelectIndex(name, values))
 }
 
 // Load reads a selection into an entity. If the selection includes the root item and the entity does

@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
 )
@@ -47,15 +47,13 @@ func (*internalFor[T]) Source(_ door.Key, r search.Runner) InternalSource[T] {
 }
 
 // Key returns the key of an entity.
-func (*internalFor[T]) Key(_ door.Key, e *schema.Entity, s selection.Selection) *Key[T] {
-	return &Key[T]{node: Node[T]{s}, schema: e}
+func (*internalFor[T]) Key(_ door.Key, m *model.Model, s selection.Selection) *Key[T] {
+	return &Key[T]{node: Node[T]{s}, model: m}
 }
 
-// Index returns the node of an index.
-func (*internalFor[T]) Index(_ door.Key, s selection.Selection,
-	narrow func(selection.Bounds) selection.Selection,
-) *Index[T] {
-	return &Index[T]{Node[T]{s}, narrow}
+// Items returns the node of items that bounds narrow.
+func (*internalFor[T]) Items(_ door.Key, m *model.Model, s selection.Selection) *Items[T] {
+	return &Items[T]{Node[T]{s}, m}
 }
 
 // Entities runs a query of entities, and yields their snapshots with them.

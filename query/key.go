@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 )
@@ -15,28 +16,40 @@ import (
 // Key selects a whole entity by its key. Its methods select parts of it.
 type Key[T any] struct {
 	node[T]
-	schema *schema.Entity
-	table  int
+	model *model.Model
+	table int
+}
+
+// Items selects the elements of a field, or in a flat model the entities, by the values of the first
+// placeholders in their keys. The entity's key gives some already: these are left out. The methods of the
+// result narrow the next placeholder:
+//
+//	docs.Key("a").Items("Versions").Between(5, 10)
+func (k *Key[T]) Items(name string, values ...any) *Items[T] {
+	if k.model == nil {
+		return &Items[T]{node: k.node}
+	}
+	return &Items[T]{Node[T]{k.model.SelectItems(k.spec, name, values)}, k.model}
 }
 
 // scope returns the key without its type, whose methods do the work.
-func (k *Key[T]) scope() scope { return scope{&k.spec, k.schema, k.table} }
+func (k *Key[T]) scope() scope { return scope{&k.spec, k.model.Schema, k.table} }
 
 // Table selects the items in a secondary table of the model, by the name in table= or name=. Its
 // methods continue with these items.
 func (k *Key[T]) Table(name string) *Key[T] {
-	if k.schema == nil {
+	if k.model == nil {
 		return k
 	}
 	s, table := k.scope().inTable(name)
-	return &Key[T]{Node[T]{s}, k.schema, table}
+	return &Key[T]{Node[T]{s}, k.model, table}
 }
 
 // Prefix selects the items whose sort keys begin with p. p must end at a delimiter, or inside a time
 // after a year, month, day or hour ("...#2021-11-"). So the result has no items of other templates that
 // begin alike.
 func (k *Key[T]) Prefix(p string) *Node[T] {
-	if k.schema == nil {
+	if k.model == nil {
 		return &k.node
 	}
 	return &Node[T]{k.scope().prefix(p)}
@@ -44,7 +57,7 @@ func (k *Key[T]) Prefix(p string) *Node[T] {
 
 // Item selects the item with a sort key: a string, an integer for a sort key of type N, or []byte.
 func (k *Key[T]) Item(sk any) *Node[T] {
-	if k.schema == nil {
+	if k.model == nil {
 		return &k.node
 	}
 	return &Node[T]{k.scope().item(sk)}

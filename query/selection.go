@@ -8,7 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Selection is a part of one entity of the model T: a *Key, a *Node, an *Index, a *mapper.ItemNode, a
+// Selection is a part of one entity of the model T: a *Key, a *Node, an *Items, a *mapper.ItemNode, a
 // *mapper.Entity, or a generated type.
 type Selection[T any] interface{ selection(*T) selection.Selection }
 

@@ -191,6 +191,23 @@ func ExamplePlayerKey_Friends() {
 	// [{0 1} {5 2} {8 1}]
 }
 
+// Numbers in keys have ranges that include both ends, and texts have those that begin alike.
+func ExamplePlayerKey_Results() {
+	ctx := context.Background()
+	players := somePlayers(ctx)
+	results, err := models.PlayerByID("ann").Results().Between(0, 9).Collect(ctx, players)
+	if err != nil {
+		log.Fatal(err)
+	}
+	titles, err := models.PlayerByID("ann").Titles().BeginsWith("Roo").Collect(ctx, players)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(results, titles)
+	// Output:
+	// [{5 2}] [Rookie]
+}
+
 // A scalar element is stored in its key alone.
 func ExamplePlayerKey_Titles() {
 	ctx := context.Background()

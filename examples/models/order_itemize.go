@@ -18,8 +18,8 @@ func OrderByCustomerN(customer string, nValue int) *OrderKey {
 }
 
 // OrderByCustomer queries all entities with the partition key CUSTOMER#{Customer}.
-func OrderByCustomer(customer string) *query.Query[Order, Order] {
-	return query.Of[Order](mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.StringValue(customer)), 0, 1))
+func OrderByCustomer(customer string) *OrderQuery {
+	return newOrderQuery(mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.StringValue(customer)), 0, 1))
 }
 
 // OrderKey is the key of one Order. Its methods select parts of it.
@@ -40,16 +40,33 @@ func (n *OrderKey) PriceTable() *query.Node[Order] { return mapperimpl.Table(n.o
 
 // Lines selects ORDER#{^N:06}#LINE#{Line:03}.
 func (n *OrderKey) Lines() *OrderKeyLines {
-	return &OrderKeyLines{orderLineItems{orderLineMethods{mapperimpl.Items(n.orderNode, 1, 3)}, 1}}
+	return newOrderKeyLines(mapperimpl.Items(n.orderNode, 1, 3))
 }
 
 // Prices selects ORDER#{^N:06}#PRICE#{Line:03}.
 func (n *OrderKey) Prices() *OrderKeyPrices {
-	return &OrderKeyPrices{orderPriceItems{orderPriceMethods{mapperimpl.Items(n.orderNode, 2, 3)}, 2}}
+	return newOrderKeyPrices(mapperimpl.Items(n.orderNode, 2, 3))
+}
+
+// OrderQuery is a query that can be narrowed by {N:06}.
+type OrderQuery struct {
+	orderEntitiesFlatQuery
+	orderEntitiesIntValues
+}
+
+func newOrderQuery(at *orderNode) *OrderQuery {
+	return &OrderQuery{orderEntitiesFlatQuery{at}, orderEntitiesIntValues{at}}
 }
 
 // OrderKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:03}.
-type OrderKeyLines struct{ orderLineItems }
+type OrderKeyLines struct {
+	orderLineItems
+	orderLineIntValues
+}
+
+func newOrderKeyLines(at *orderNode) *OrderKeyLines {
+	return &OrderKeyLines{orderLineItems{orderLineMethods{at}, 1}, orderLineIntValues{at}}
+}
 
 // Line narrows the selection to one {Line:03}.
 func (n *OrderKeyLines) Line(line int) *mapper.ItemNode[Order, Line] {
@@ -57,7 +74,14 @@ func (n *OrderKeyLines) Line(line int) *mapper.ItemNode[Order, Line] {
 }
 
 // OrderKeyPrices is a selection, with the methods of a query, that can be narrowed by {Line:03}.
-type OrderKeyPrices struct{ orderPriceItems }
+type OrderKeyPrices struct {
+	orderPriceItems
+	orderPriceIntValues
+}
+
+func newOrderKeyPrices(at *orderNode) *OrderKeyPrices {
+	return &OrderKeyPrices{orderPriceItems{orderPriceMethods{at}, 2}, orderPriceIntValues{at}}
+}
 
 // Line narrows the selection to one {Line:03}.
 func (n *OrderKeyPrices) Line(line int) *mapper.ItemNode[Order, Price] {
@@ -65,6 +89,101 @@ func (n *OrderKeyPrices) Line(line int) *mapper.ItemNode[Order, Price] {
 }
 
 type orderNode = query.Node[Order]
+
+type orderEntitiesFlatQuery struct{ at *orderNode }
+
+// Query returns the query, which has more methods than these.
+func (n *orderEntitiesFlatQuery) Query() *query.Query[Order, Order] { return query.Of[Order](n.at) }
+
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and loads entities whose items are not adjacent.
+func (n *orderEntitiesFlatQuery) All(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) iter.Seq2[Order, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs yields what All does, with the field and the keys of each element.
+func (n *orderEntitiesFlatQuery) Refs(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Order], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and loads entities whose
+// items are not adjacent.
+func (n *orderEntitiesFlatQuery) Collect(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) ([]Order, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
+func (n *orderEntitiesFlatQuery) Page(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) (*query.Page[Order], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs as much as reading them.
+func (n *orderEntitiesFlatQuery) Count(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns the query's requests and their cost. It sends nothing.
+func (n *orderEntitiesFlatQuery) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
+func (n *orderEntitiesFlatQuery) Filter(conditions ...field.Condition[Order]) *query.Query[Order, Order] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
+func (n *orderEntitiesFlatQuery) Project(fields ...field.Of[Order]) *query.Query[Order, Order] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements. For Page it is the size of a page.
+func (n *orderEntitiesFlatQuery) Limit(first int) *query.Query[Order, Order] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n *orderEntitiesFlatQuery) Reverse() *query.Query[Order, Order] { return n.Query().Reverse() }
+
+// After returns the query that continues after a page, at its Next.
+func (n *orderEntitiesFlatQuery) After(page query.Cursor) *query.Query[Order, Order] {
+	return n.Query().After(page)
+}
+
+// Roots returns the query that reads only the root item of each entity.
+func (n *orderEntitiesFlatQuery) Roots() *query.Query[Order, Order] { return n.Query().Roots() }
+
+type orderEntitiesIntValues struct{ base *orderNode }
+
+func (n *orderEntitiesIntValues) of(at *orderNode) *query.Query[Order, Order] {
+	return query.Of[Order](at)
+}
+
+// Between selects the items from one value to another, both included.
+func (n *orderEntitiesIntValues) Between(from, to int) *query.Query[Order, Order] {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *orderEntitiesIntValues) AtLeast(from int) *query.Query[Order, Order] {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *orderEntitiesIntValues) AtMost(to int) *query.Query[Order, Order] {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+}
 
 type orderLineMethods struct{ *orderNode }
 
@@ -148,6 +267,30 @@ func (n *orderLineItems) Add(element Line) *mapper.Patch[Order] {
 // Put returns a patch that adds or replaces an element.
 func (n *orderLineItems) Put(element Line) *mapper.Patch[Order] {
 	return mapperimpl.Put(n.orderNode, n.item, nil, element)
+}
+
+// OrderLineQuery is a selection of elements, and has the methods of a query.
+type OrderLineQuery struct{ orderLineMethods }
+
+type orderLineIntValues struct{ base *orderNode }
+
+func (n *orderLineIntValues) of(at *orderNode) *OrderLineQuery {
+	return &OrderLineQuery{orderLineMethods{at}}
+}
+
+// Between selects the items from one value to another, both included.
+func (n *orderLineIntValues) Between(from, to int) *OrderLineQuery {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *orderLineIntValues) AtLeast(from int) *OrderLineQuery {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *orderLineIntValues) AtMost(to int) *OrderLineQuery {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 type orderPriceMethods struct{ *orderNode }
@@ -234,6 +377,30 @@ func (n *orderPriceItems) Add(element Price) *mapper.Patch[Order] {
 // Put returns a patch that adds or replaces an element.
 func (n *orderPriceItems) Put(element Price) *mapper.Patch[Order] {
 	return mapperimpl.Put(n.orderNode, n.item, nil, element)
+}
+
+// OrderPriceQuery is a selection of elements, and has the methods of a query.
+type OrderPriceQuery struct{ orderPriceMethods }
+
+type orderPriceIntValues struct{ base *orderNode }
+
+func (n *orderPriceIntValues) of(at *orderNode) *OrderPriceQuery {
+	return &OrderPriceQuery{orderPriceMethods{at}}
+}
+
+// Between selects the items from one value to another, both included.
+func (n *orderPriceIntValues) Between(from, to int) *OrderPriceQuery {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *orderPriceIntValues) AtLeast(from int) *OrderPriceQuery {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *orderPriceIntValues) AtMost(to int) *OrderPriceQuery {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // OrderFields has the stored fields of an Order: for patches, conditions, filters and projections.

@@ -76,7 +76,7 @@ func (n *PlayerKey) WorldRank() *mapper.ItemNode[Player, Player] {
 
 // Results selects RESULT#{key:sortable}.
 func (n *PlayerKey) Results() *PlayerKeyResults {
-	return &PlayerKeyResults{playerResultItems{playerResultMethods{mapperimpl.Items(n.playerNode, 9, 1)}, 9}}
+	return newPlayerKeyResults(mapperimpl.Items(n.playerNode, 9, 1))
 }
 
 // PlayerKeyMatches is a selection, with the methods of a query, that can be narrowed by {Start}.
@@ -97,6 +97,11 @@ func (n *PlayerKeyMatches) Start(start time.Time) *PlayerKeyMatchesStart {
 // PlayerKeyMatchesStart is a selection, with the methods of a query, that can be narrowed by {ID}.
 type PlayerKeyMatchesStart struct{ playerMatchMethods }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *PlayerKeyMatchesStart) BeginsWith(begin string) *PlayerMatchQuery {
+	return &PlayerMatchQuery{playerMatchMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
+}
+
 // ID narrows the selection to one {ID}.
 func (n *PlayerKeyMatchesStart) ID(id string) *mapper.ItemNode[Player, Match] {
 	return mapperimpl.Element[Player, Match](mapperimpl.Next(n.playerNode, 4, mapperimpl.StringValue(id)), 3)
@@ -104,6 +109,11 @@ func (n *PlayerKeyMatchesStart) ID(id string) *mapper.ItemNode[Player, Match] {
 
 // PlayerKeyFriends is a selection, with the methods of a query, that can be narrowed by {key}.
 type PlayerKeyFriends struct{ playerFriendItems }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *PlayerKeyFriends) BeginsWith(begin string) *PlayerFriendQuery {
+	return &PlayerFriendQuery{playerFriendMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
+}
 
 // Key narrows the selection to one {key}.
 func (n *PlayerKeyFriends) Key(key string) *mapper.ItemNode[Player, Friend] {
@@ -113,13 +123,25 @@ func (n *PlayerKeyFriends) Key(key string) *mapper.ItemNode[Player, Friend] {
 // PlayerKeyTitles is a selection, with the methods of a query, that can be narrowed by {.}.
 type PlayerKeyTitles struct{ playerStringItems }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *PlayerKeyTitles) BeginsWith(begin string) *PlayerStringQuery {
+	return &PlayerStringQuery{playerStringMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
+}
+
 // Value narrows the selection to one {.}.
 func (n *PlayerKeyTitles) Value(value string) *mapper.ItemNode[Player, string] {
 	return mapperimpl.Element[Player, string](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(value)), 5)
 }
 
 // PlayerKeyResults is a selection, with the methods of a query, that can be narrowed by {key:sortable}.
-type PlayerKeyResults struct{ playerResultItems }
+type PlayerKeyResults struct {
+	playerResultItems
+	playerResultIntValues
+}
+
+func newPlayerKeyResults(at *playerNode) *PlayerKeyResults {
+	return &PlayerKeyResults{playerResultItems{playerResultMethods{at}, 9}, playerResultIntValues{at}}
+}
 
 // Key narrows the selection to one {key:sortable}.
 func (n *PlayerKeyResults) Key(key int) *mapper.ItemNode[Player, Result] {
@@ -368,6 +390,9 @@ func (n *playerFriendItems) Map(
 	return all, err
 }
 
+// PlayerFriendQuery is a selection of elements, and has the methods of a query.
+type PlayerFriendQuery struct{ playerFriendMethods }
+
 type playerStringMethods struct{ *playerNode }
 
 // Query returns the query, which has more methods than these.
@@ -455,6 +480,9 @@ func (n *playerStringItems) Add(element string) *mapper.Patch[Player] {
 func (n *playerStringItems) Put(element string) *mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, nil, element)
 }
+
+// PlayerStringQuery is a selection of elements, and has the methods of a query.
+type PlayerStringQuery struct{ playerStringMethods }
 
 type playerResultMethods struct{ *playerNode }
 
@@ -550,6 +578,30 @@ func (n *playerResultItems) Map(
 ) (all map[int]Result, err error) {
 	err = mapperimpl.Entries(ctx, n.playerNode, src, options, &all)
 	return all, err
+}
+
+// PlayerResultQuery is a selection of elements, and has the methods of a query.
+type PlayerResultQuery struct{ playerResultMethods }
+
+type playerResultIntValues struct{ base *playerNode }
+
+func (n *playerResultIntValues) of(at *playerNode) *PlayerResultQuery {
+	return &PlayerResultQuery{playerResultMethods{at}}
+}
+
+// Between selects the items from one value to another, both included.
+func (n *playerResultIntValues) Between(from, to int) *PlayerResultQuery {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *playerResultIntValues) AtLeast(from int) *PlayerResultQuery {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *playerResultIntValues) AtMost(to int) *PlayerResultQuery {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // PlayerFields has the stored fields of a Player: for patches, conditions, filters and projections.

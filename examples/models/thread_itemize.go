@@ -3,6 +3,8 @@
 package models
 
 import (
+	"context"
+	"iter"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -17,8 +19,8 @@ func ThreadByForumSubject(forum string, subject string) *ThreadKey {
 }
 
 // ThreadByForum queries all entities with the partition key {Forum}.
-func ThreadByForum(forum string) *query.Query[Thread, Thread] {
-	return query.Of[Thread](mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0))
+func ThreadByForum(forum string) *ThreadQuery {
+	return newThreadQuery(mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0))
 }
 
 // ThreadKey is the key of one Thread. Its methods select parts of it.
@@ -34,7 +36,117 @@ func (n *ThreadKey) Root() *mapper.ItemNode[Thread, Thread] {
 	return mapperimpl.Item[Thread, Thread](mapperimpl.Items(n.threadNode, 0, 1), 0)
 }
 
+// ThreadQuery is a query that can be narrowed by {Subject}.
+type ThreadQuery struct {
+	threadEntitiesFlatQuery
+	threadEntitiesStringValues
+}
+
+func newThreadQuery(at *threadNode) *ThreadQuery {
+	return &ThreadQuery{threadEntitiesFlatQuery{at}, threadEntitiesStringValues{at}}
+}
+
 type threadNode = query.Node[Thread]
+
+type threadEntitiesFlatQuery struct{ at *threadNode }
+
+// Query returns the query, which has more methods than these.
+func (n *threadEntitiesFlatQuery) Query() *query.Query[Thread, Thread] { return query.Of[Thread](n.at) }
+
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and loads entities whose items are not adjacent.
+func (n *threadEntitiesFlatQuery) All(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) iter.Seq2[Thread, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs yields what All does, with the field and the keys of each element.
+func (n *threadEntitiesFlatQuery) Refs(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Thread], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and loads entities whose
+// items are not adjacent.
+func (n *threadEntitiesFlatQuery) Collect(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) ([]Thread, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
+func (n *threadEntitiesFlatQuery) Page(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) (*query.Page[Thread], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs as much as reading them.
+func (n *threadEntitiesFlatQuery) Count(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns the query's requests and their cost. It sends nothing.
+func (n *threadEntitiesFlatQuery) Plan(src query.Source[Thread], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
+func (n *threadEntitiesFlatQuery) Filter(conditions ...field.Condition[Thread]) *query.Query[Thread, Thread] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
+func (n *threadEntitiesFlatQuery) Project(fields ...field.Of[Thread]) *query.Query[Thread, Thread] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements. For Page it is the size of a page.
+func (n *threadEntitiesFlatQuery) Limit(first int) *query.Query[Thread, Thread] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n *threadEntitiesFlatQuery) Reverse() *query.Query[Thread, Thread] { return n.Query().Reverse() }
+
+// After returns the query that continues after a page, at its Next.
+func (n *threadEntitiesFlatQuery) After(page query.Cursor) *query.Query[Thread, Thread] {
+	return n.Query().After(page)
+}
+
+// Roots returns the query that reads only the root item of each entity.
+func (n *threadEntitiesFlatQuery) Roots() *query.Query[Thread, Thread] { return n.Query().Roots() }
+
+type threadEntitiesStringValues struct{ base *threadNode }
+
+func (n *threadEntitiesStringValues) of(at *threadNode) *query.Query[Thread, Thread] {
+	return query.Of[Thread](at)
+}
+
+// Between selects the items from one value to another, both included.
+func (n *threadEntitiesStringValues) Between(from, to string) *query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *threadEntitiesStringValues) AtLeast(from string) *query.Query[Thread, Thread] {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *threadEntitiesStringValues) AtMost(to string) *query.Query[Thread, Thread] {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *threadEntitiesStringValues) BeginsWith(begin string) *query.Query[Thread, Thread] {
+	return n.of(mapperimpl.BeginsWith(n.base, begin))
+}
 
 // ThreadFields has the stored fields of a Thread: for patches, conditions, filters and projections.
 var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)

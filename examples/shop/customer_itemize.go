@@ -61,6 +61,11 @@ func (n *CustomerKeyOrders) Placed(placed time.Time) *CustomerKeyOrdersPlaced {
 // CustomerKeyOrdersPlaced is a selection, with the methods of a query, that can be narrowed by {No}.
 type CustomerKeyOrdersPlaced struct{ customerOrderMethods }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *CustomerKeyOrdersPlaced) BeginsWith(begin string) *CustomerOrderQuery {
+	return &CustomerOrderQuery{customerOrderMethods{mapperimpl.BeginsWith(n.customerNode, begin)}}
+}
+
 // No narrows the selection to one {No}.
 func (n *CustomerKeyOrdersPlaced) No(no string) *mapper.ItemNode[Customer, Order] {
 	return mapperimpl.Element[Customer, Order](mapperimpl.Next(n.customerNode, 4, mapperimpl.StringValue(no)), 2)

@@ -3,7 +3,6 @@ package gen
 import (
 	"slices"
 
-	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -292,8 +291,34 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 	})
 }
 
-// valueBase is the base of the ranges of a value in the sort key of an index.
-func (n *nodeWriter) valueBase(word string, t *schema.Type, kind key.Kind, part result) base {
+// rangesOf adds the methods of the ranges of a placeholder to a node, as far as it has any. They return part.
+func (n *nodeWriter) rangesOf(t *nodeType, word string, k *schema.Key, source int, part func() result) {
+	f := k.Format(source)
+	switch unit := rangeOf(f); {
+	case unit != "":
+		t.bases = append(t.bases, n.timeBase(word, unit, part()))
+	case k.Ordered(source):
+		t.bases = append(t.bases, n.valueBase(word, k, source, part()))
+	case k.Begins(source):
+		r := part()
+		t.methods = append(t.methods, &nodeMethod{
+			name: "BeginsWith", doc: "BeginsWith " + beginning, params: code{"begin string"},
+			result: r, body: r.make(call(impl("BeginsWith"), t.self(), "begin")),
+		})
+	}
+}
+
+// beginning is the documentation of BeginsWith.
+const beginning = "selects the items whose text has the given beginning."
+
+// hasRanges reports whether rangesOf adds any.
+func hasRanges(k *schema.Key, source int) bool {
+	return rangeOf(k.Format(source)) != "" || k.Ordered(source) || k.Begins(source)
+}
+
+// valueBase is the base of the ranges of a value in a key.
+func (n *nodeWriter) valueBase(word string, k *schema.Key, source int, part result) base {
+	t, kind := k.Sources[source].Value.Type, k.Format(source).Value
 	typ := code{goType(t)}
 	suffix := word + typeWord(goType(t)) + "Values"
 	return n.narrowing(suffix, part, typ, func(_ string, add func(name, doc string, params, made code)) code {
@@ -304,9 +329,8 @@ func (n *nodeWriter) valueBase(word string, t *schema.Type, kind key.Kind, part 
 			call(impl("AtLeast"), "n.base", value("from")))
 		add("AtMost", "selects the items at a value or below it.", code{"to ", typ},
 			call(impl("AtMost"), "n.base", value("to")))
-		if kind == key.String {
-			add("BeginsWith", "selects the items whose text has the given beginning.", code{"begin string"},
-				call(impl("BeginsWith"), "n.base", "begin"))
+		if k.Begins(source) {
+			add("BeginsWith", beginning, code{"begin string"}, call(impl("BeginsWith"), "n.base", "begin"))
 		}
 		return nil
 	})

@@ -49,16 +49,13 @@ func (n *nodeWriter) flatLevel(name string, l level) result {
 	}
 	src, f := l.it.Key.Sources[l.next], l.it.Key.Format(l.next)
 	after := levelAt(l.it, l.parts+1)
-	unit := rangeOf(f)
-	if unit == "" && after.next < 0 {
+	if !hasRanges(l.it.Key, l.next) && after.next < 0 {
 		return q // narrowed, it would be one entity
 	}
 	n.global(name, "type")
 	t := n.declare(name, fmt.Sprintf("%s is a query that can be narrowed by %s.", name, src.Text))
 	t.bases = []base{q.base()}
-	if unit != "" {
-		t.bases = append(t.bases, n.timeBase("Entities", unit, q))
-	}
+	n.rangesOf(t, "Entities", l.it.Key, l.next, func() result { return q })
 	made := n.made(t)
 	if after.next >= 0 {
 		n.flatMethod(t, after, src, f)

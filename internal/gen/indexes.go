@@ -174,11 +174,7 @@ func (n *nodeWriter) indexLevel(name string, l inSort) result {
 	n.global(name, "type")
 	t := n.declare(name, fmt.Sprintf("%s is a query that can be narrowed by %s.", name, src.Text))
 	t.bases = []base{q.base()}
-	if unit := rangeOf(f); unit != "" {
-		t.bases = append(t.bases, n.timeBase(word, unit, q))
-	} else if l.key.Ordered(l.source) {
-		t.bases = append(t.bases, n.valueBase(word, src.Value.Type, f.Value, q))
-	}
+	n.rangesOf(t, word, l.key.Key, l.source, func() result { return q })
 	made := n.made(t)
 	after := sortLevel(l.e, l.parts+1)
 	method := identifier(sourceName(src))

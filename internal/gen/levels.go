@@ -98,9 +98,7 @@ func (n *nodeWriter) levelType(what, name string, l level, whole base, part func
 	t := n.declare(n.g.names.declare(name), fmt.Sprintf("%s that can be narrowed by %s.", what, src.Text))
 	t.at = l
 	t.bases = []base{whole}
-	if unit := rangeOf(f); unit != "" {
-		t.bases = append(t.bases, n.timeBase(n.word(l.it), unit, part()))
-	}
+	n.rangesOf(t, n.word(l.it), l.it.Key, l.next, part)
 	made := n.made(t)
 	method := identifier(sourceName(src))
 	param, arg := n.argument(src, f.Value, new([]string))

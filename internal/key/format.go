@@ -109,6 +109,24 @@ func (f Format) Append(dst []byte, v Value, delim byte) ([]byte, error) {
 	return dst, err
 }
 
+// Beyond reports whether a value comes before all that the format can write (-1), or behind it (1).
+func (f *Format) Beyond(v Value) int {
+	switch {
+	case (v.Kind == String || v.Kind == Bytes) && v.Text == "", f.Kind == Digits && v.Kind == Int && v.Int < 0:
+		return -1
+	case f.Kind != Digits:
+		return 0
+	}
+	n := v.Uint
+	if v.Kind == Int {
+		n = uint64(v.Int)
+	}
+	for range f.Width {
+		n /= 10
+	}
+	return int(min(n, 1))
+}
+
 // isZero reports whether the text of a time is the text of the zero time in this format.
 func (f *Format) isZero(text string) bool {
 	if !f.IsTime() || text == "" || text[0] != '0' {

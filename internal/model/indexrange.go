@@ -99,40 +99,63 @@ func (m *Model) entry(name string) (*schema.Entry, error) {
 		strings.Join(names, ", "))
 }
 
-// Narrow narrows a selection of an index by the next placeholder: from one value to another, either of
-// them nil for no bound, or to texts with a prefix.
+// Narrow narrows a selection of an index, or of items of an entity, by the next placeholder: from one value
+// to another, either of them nil for no bound, or to texts with a prefix.
 func (m *Model) Narrow(s selection.Selection, b selection.Bounds) selection.Selection {
 	if s.Err != nil || len(s.Targets) != 1 {
 		return s
 	}
 	t := s.Targets[0]
-	entries := m.Schema.Indexes[t.Index].Entries
-	e := entries[slices.IndexFunc(entries, func(e *schema.Entry) bool { return e.Item.Index == t.Item })]
-	k, source := placeholderAt(e.Range, t.Parts)
+	n := m.next(t)
 	var err error
 	switch {
-	case k == nil:
-		err = m.Errorf("the sort key of the index %s is complete, so that it has no range: leave the range out",
-			e.Index.Name)
-	case k.Format(source).Value == key.Time:
-		t.Time, err = m.times(e, k, source, b)
+	case n.Key == nil:
+		err = m.Errorf("the sort key of %s is complete, so that it has no range: leave the range out", n.of)
+	case n.Format(n.source).Value == key.Time:
+		t.Time, err = m.times(n, b)
 	default:
-		t.Order, err = m.order(e, k, source, b)
+		t.Order, err = m.order(n, b)
 	}
 	if err != nil {
 		return selection.Selection{Err: err}
 	}
-	return selection.Selection{Targets: []selection.Target{t}}
+	s.Targets = []selection.Target{t}
+	return s
+}
+
+// next is a placeholder that a range narrows. of is the index or the item with its key.
+type next struct {
+	*schema.Key
+	source int
+	of     string
+}
+
+func (n next) text() string { return n.Sources[n.source].Text }
+
+// next returns the placeholder behind the parts of a target. Its key is nil at the end.
+func (m *Model) next(t selection.Target) next {
+	if t.Kind == selection.TargetItem {
+		it := m.Schema.Items[t.Item]
+		k, source := it.Key.Next(t.Parts)
+		return next{k, source, it.Name}
+	}
+	entries := m.Schema.Indexes[t.Index].Entries
+	e := entries[slices.IndexFunc(entries, func(e *schema.Entry) bool { return e.Item.Index == t.Item })]
+	parts := t.Parts
+	for _, k := range e.Range {
+		if found, source := k.Next(parts); found != nil {
+			return next{found, source, "the index " + e.Index.Name}
+		}
+		parts -= len(k.Template.Parts)
+	}
+	return next{of: "the index " + e.Index.Name}
 }
 
 // times is a range of instants.
-func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, bounds selection.Bounds) (*selection.Time,
-	error,
-) {
+func (m *Model) times(n next, bounds selection.Bounds) (*selection.Time, error) {
 	if bounds.Begin != nil {
-		return nil, m.Errorf("the placeholder %s of the index %s is a time, which has no beginning of text: use "+
-			"Between",
-			k.Sources[source].Text, e.Index.Name)
+		return nil, m.Errorf("the placeholder %s of %s is a time, which has no beginning of text: use Between",
+			n.text(), n.of)
 	}
 	var when selection.Time
 	for _, b := range []struct {
@@ -144,8 +167,8 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, bounds se
 		}
 		at, ok := (*b.arg).(time.Time)
 		if !ok {
-			return nil, m.Errorf("the placeholder %s of the index %s takes a time.Time: the value is of type %T%v",
-				k.Sources[source].Text, e.Index.Name, *b.arg, redact.Of(*b.arg))
+			return nil, m.Errorf("the placeholder %s of %s takes a time.Time: the value is of type %T%v", n.text(),
+				n.of, *b.arg, redact.Of(*b.arg))
 		}
 		*b.to = selection.At(at)
 	}
@@ -156,25 +179,19 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, bounds se
 }
 
 // order is a range of other values.
-func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, bounds selection.Bounds) (*selection.Order,
-	error,
-) {
-	text := k.Sources[source].Text
+func (m *Model) order(n next, bounds selection.Bounds) (*selection.Order, error) {
+	name := n.Sources[n.source].Value.Name
 	switch {
-	case source != len(k.Sources)-1:
-		return nil, m.Errorf("the placeholder %s of the index %s is not the last one of %q, but a range is of the "+
-			"last: store it in a key attribute of its own", text, e.Index.Name, k.Text)
-	case !k.Ordered(source):
-		return nil, m.Errorf("the placeholder %s of the index %s does not sort by its values: store it in a key "+
-			"attribute of its own, such as sk={%s}", text, e.Index.Name, k.Sources[source].Value.Name)
-	case bounds.Begin != nil && k.Format(source).Value != key.String:
-		return nil, m.Errorf("the placeholder %s of the index %s is not text, and has no beginning: use Between",
-			text, e.Index.Name)
+	case bounds.Begin != nil && n.Begins(n.source):
+		return &selection.Order{Begin: *bounds.Begin}, nil
+	case bounds.Begin != nil:
+		return nil, m.Errorf("the placeholder %s of %s is not text, and has no beginning: use Between",
+			n.text(), n.of)
+	case !n.Ordered(n.source):
+		return nil, m.Errorf("the placeholder %s of %s does not sort by its values: store it in a key attribute "+
+			"of its own, such as sk={%s}", n.text(), n.of, name)
 	}
 	o := &selection.Order{}
-	if bounds.Begin != nil {
-		o.Begin = *bounds.Begin
-	}
 	for _, b := range []struct {
 		arg *any
 		to  **key.Value
@@ -182,29 +199,11 @@ func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, bounds se
 		if b.arg == nil {
 			continue
 		}
-		v, err := codec.PlaceholderValue(m.Schema, k.Key, source, *b.arg)
+		v, err := codec.PlaceholderValue(m.Schema, n.Key, n.source, *b.arg)
 		if err != nil {
 			return nil, err
 		}
 		*b.to = &v
 	}
 	return o, nil
-}
-
-// placeholderAt returns the key of the placeholder behind so many parts of templates, and its index
-// there; nil at the end.
-func placeholderAt(keys []*schema.IndexKey, parts int) (*schema.IndexKey, int) {
-	for _, k := range keys {
-		source := 0
-		for _, p := range k.Template.Parts {
-			if p.Format.Kind != key.Literal {
-				if parts <= 0 {
-					return k, source
-				}
-				source++
-			}
-			parts--
-		}
-	}
-	return nil, 0
 }

@@ -62,7 +62,7 @@ func (r *Reader) Ranges(ctx context.Context, parts []selection.Part, o Options, 
 	var ranges []iter.Seq2[Page, error]
 	for _, p := range parts {
 		switch {
-		case p.Range.Kind == selection.None:
+		case p.Range.Kind == selection.None, o.Start != nil && spent(p, *o.Start, o):
 		case r.alone(p, o):
 			ones = append(ones, p)
 		default:
@@ -170,12 +170,25 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 		}
 		u.add([]int{size}, o, out.ConsumedCapacity)
 		last, _ := attr.ScalarOf(out.LastEvaluatedKey[t.Range])
-		more := len(out.LastEvaluatedKey) > 0
+		more := len(out.LastEvaluatedKey) > 0 && !spent(p, last, o)
 		if !yield(Page{page, more, last, out.LastEvaluatedKey, call.Page()}, nil) || !more {
 			return
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}
+}
+
+// spent reports whether no key of a part in a table comes behind another, where a query would continue.
+// DynamoDB Local refuses to continue at the end of a range.
+func spent(p selection.Part, at key.Scalar, o Options) bool {
+	r := p.Range
+	switch {
+	case p.In != nil || at.Type == 0:
+		return false
+	case o.Reverse:
+		return (r.Kind == selection.Between || r.Kind == selection.AtLeast) && key.Compare(at, r.Low) <= 0
+	}
+	return (r.Kind == selection.Between || r.Kind == selection.AtMost) && key.Compare(at, r.High) >= 0
 }
 
 // limitOf returns the bound of an answer as requests take it, nil for none.

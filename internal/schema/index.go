@@ -150,16 +150,6 @@ type IndexKey struct {
 	Own int
 }
 
-// Ordered reports whether a placeholder's values sort as the key does, and end it: so that there are
-// ranges of them.
-func (k *IndexKey) Ordered(source int) bool {
-	f := k.Format(source)
-	if source != len(k.Sources)-1 || k.Template.Parts[len(k.Template.Parts)-1].Format.Kind == key.Literal {
-		return false
-	}
-	return f.Kind == key.Native || f.Kind == key.Raw || f.Kind == key.Digits || f.Kind == key.Sortable
-}
-
 // The sources of the value of an IndexKey that is not an attribute of the item.
 const (
 	Derived = -1 - iota

@@ -194,6 +194,49 @@ func (k *Key) Format(source int) key.Format {
 	return key.Format{}
 }
 
+// Gives reports whether the key has a key field in full.
+func (k *Key) Gives(keyField int) bool {
+	return slices.ContainsFunc(k.Sources, func(src Source) bool {
+		return src.From == FromModel && src.KeyField == keyField && src.Lossless
+	})
+}
+
+// Next returns the key and the placeholder behind the first parts of its template, nil for none.
+func (k *Key) Next(parts int) (*Key, int) {
+	if k == nil {
+		return nil, 0
+	}
+	source := 0
+	for i, p := range k.Template.Parts {
+		switch {
+		case p.Format.Kind == key.Literal:
+		case i >= parts:
+			return k, source
+		default:
+			source++
+		}
+	}
+	return nil, 0
+}
+
+// Ordered reports whether the values of a placeholder sort as the keys do, so that there are ranges of them.
+func (k *Key) Ordered(source int) bool {
+	switch f := k.Format(source); f.Kind {
+	case key.Digits, key.Sortable:
+		return true
+	case key.Native, key.Raw:
+		last := len(k.Template.Parts) - 1
+		return source == len(k.Sources)-1 && k.Template.Parts[last].Format.Kind != key.Literal
+	}
+	return false
+}
+
+// Begins reports whether the beginning of a placeholder's text is the beginning of keys.
+func (k *Key) Begins(source int) bool {
+	f := k.Format(source)
+	return f.Value == key.String && (f.Kind == key.Plain || k.Ordered(source))
+}
+
 // KeyOf returns the key and the placeholder in it that hold a key field
 // best: in full, if one does.
 func (e *Entity) KeyOf(field int) (k *Key, source int) {

@@ -132,60 +132,11 @@ func (w *inside) narrowed(k *schema.IndexKey, parts int, t Target) (Range, error
 	}
 	switch {
 	case t.Time != nil:
-		return timeRange(k.Template, parts, *t.Time, string(text))
+		return timeRange(k.Template, parts, *t.Time, string(text), false)
 	case t.Order != nil:
-		return ordered(k.Template, parts, *t.Order, string(text))
+		return (&orderRange{k.Template, parts, string(text), false}).of(*t.Order)
 	}
 	return Range{Kind: Prefix, Low: key.Scalar{Type: k.Template.Type, Text: string(text)}}, nil
-}
-
-// ordered is the range of the last placeholder of a template behind text.
-func ordered(template *key.Template, parts int, o Order, text string) (Range, error) {
-	if o.Err != nil {
-		return Range{}, o.Err
-	}
-	f := template.Parts[parts].Format
-	write := func(v *key.Value) (key.Scalar, error) {
-		b, err := f.Append(nil, *v, template.Delim)
-		s := key.Scalar{Type: template.Type, Text: text + string(b)}
-		if err == nil {
-			err = s.CheckSize(key.MaxSort)
-		}
-		return s, err
-	}
-	switch {
-	case o.From == nil && o.To == nil && o.Begin == "" && text != "":
-		return Range{Kind: Prefix, Low: key.Scalar{Type: template.Type, Text: text}}, nil
-	case o.From == nil && o.To == nil && o.Begin == "":
-		return Range{Kind: All}, nil
-	case o.From == nil && o.To == nil:
-		low, err := write(&key.Value{Kind: key.String, Text: o.Begin})
-		return Range{Kind: Prefix, Low: low}, err
-	case o.To == nil:
-		low, err := write(o.From)
-		if err == nil && text != "" {
-			return Range{Kind: Between, Low: low, High: key.Scalar{Type: 'S', Text: after(text)}}, nil
-		}
-		return Range{Kind: AtLeast, Low: low}, err
-	case o.From == nil:
-		high, err := write(o.To)
-		if err == nil && text != "" {
-			return Range{Kind: Between, Low: key.Scalar{Type: 'S', Text: text}, High: high}, nil
-		}
-		return Range{Kind: AtMost, High: high}, err
-	}
-	low, err := write(o.From)
-	if err != nil {
-		return Range{}, err
-	}
-	high, err := write(o.To)
-	if err != nil {
-		return Range{}, err
-	}
-	if key.Compare(high, low) < 0 {
-		return Range{Kind: None}, nil
-	}
-	return Range{Kind: Between, Low: low, High: high}, nil
 }
 
 // keep returns the filter of the time range, nil if the key alone decides.

@@ -3,7 +3,6 @@ package selection
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/itemize/itemize/internal/key"
@@ -179,11 +178,17 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 	low := key.Scalar{Type: template.Type, Text: string(text)}
 	switch {
 	case t.Time != nil:
-		r, err := timeRange(template, t.Parts, *t.Time, string(text))
+		r, err := timeRange(template, t.Parts, *t.Time, string(text), begins(e, it))
 		if err != nil {
 			return fail(err)
 		}
 		return Part{Range: r, Keep: keep(it, t)}, nil
+	case t.Order != nil:
+		r, err := (&orderRange{template, t.Parts, string(text), begins(e, it)}).of(*t.Order)
+		if err != nil {
+			return fail(err)
+		}
+		return Part{Range: r}, nil
 	case t.Parts == len(template.Parts):
 		if err := low.CheckSize(key.MaxSort); err != nil {
 			return fail(err)
@@ -201,9 +206,7 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 func (s *Selection) values(e *schema.Entity, k *schema.Key, t Target) []key.Value {
 	inKey := func(field int) bool {
 		return field < len(s.Identity) &&
-			(len(s.Identity) == e.KeyFieldsInKey() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
-				return src.KeyField == field && src.Lossless
-			}))
+			(len(s.Identity) == e.KeyFieldsInKey() || e.PK.Gives(field))
 	}
 	var out []key.Value
 	rest := t.Values
@@ -243,8 +246,8 @@ var errPeriod = errors.New("no such date")
 
 // timeRange returns the range of a time placeholder after text. It is a prefix if the format writes the
 // period as one. Otherwise it is one BETWEEN of the texts of both ends, including every continuation of
-// the second.
-func timeRange(template *key.Template, parts int, when Time, text string) (Range, error) {
+// the second. more is described at orderRange.
+func timeRange(template *key.Template, parts int, when Time, text string, more bool) (Range, error) {
 	f := template.Parts[parts].Format
 	if when.Err != nil {
 		return Range{}, when.Err
@@ -267,6 +270,8 @@ func timeRange(template *key.Template, parts int, when Time, text string) (Range
 			return Range{Kind: Prefix, Low: scalar(b[:len(text)+n])}, nil
 		case len(rest) > 0:
 			return Range{Kind: Prefix, Low: scalar(b + rest[0].Text)}, nil
+		case more:
+			return Range{Kind: Between, Low: scalar(b), High: scalar(through(rest, b, more))}, nil
 		}
 		return Range{Kind: One, Low: scalar(b)}, nil
 	}
@@ -288,13 +293,7 @@ func timeRange(template *key.Template, parts int, when Time, text string) (Range
 	if err != nil {
 		return Range{}, err
 	}
-	switch {
-	case len(rest) > 0 && rest[0].Text != "":
-		to = after(to + rest[0].Text[:1])
-	case len(rest) > 0:
-		to += "\U0010FFFF"
-	}
-	return Range{Kind: Between, Low: scalar(from), High: scalar(to)}, nil
+	return Range{Kind: Between, Low: scalar(from), High: scalar(through(rest, to, more))}, nil
 }
 
 // after returns a text that all which begin with s come before.

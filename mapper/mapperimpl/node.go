@@ -68,7 +68,7 @@ func Next[T any](n *query.Node[T], parts int, args ...Argument) *query.Node[T] {
 		return n // it has an error
 	}
 	t := s.Targets[0]
-	t.Parts, t.Values, t.Time = parts, slices.Clone(t.Values), nil
+	t.Parts, t.Values, t.Time, t.Order = parts, slices.Clone(t.Values), nil, nil
 	return target(n, t, args)
 }
 

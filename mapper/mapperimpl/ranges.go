@@ -75,7 +75,7 @@ func bounded[T any](n *query.Node[T], w selection.Time) *query.Node[T] {
 	return node[T](s)
 }
 
-// Between narrows the next value of an index to those from one to another, inclusive.
+// Between narrows the value after a node's parts to those from one to another, inclusive.
 func Between[T any](n *query.Node[T], from, to Argument) *query.Node[T] {
 	return ordered(n, &from, &to, "")
 }

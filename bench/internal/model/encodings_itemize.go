@@ -69,6 +69,11 @@ func (n *EncodedKey) Values() *mapper.ItemNode[Encoded, Encoded] {
 // EncodedKeyElements is a selection, with the methods of a query, that can be narrowed by {Key}.
 type EncodedKeyElements struct{ encodedEncodedElementItems }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *EncodedKeyElements) BeginsWith(begin string) *EncodedEncodedElementQuery {
+	return &EncodedEncodedElementQuery{encodedEncodedElementMethods{mapperimpl.BeginsWith(n.encodedNode, begin)}}
+}
+
 // Key narrows the selection to one {Key}.
 func (n *EncodedKeyElements) Key(key string) *mapper.ItemNode[Encoded, EncodedElement] {
 	return mapperimpl.Element[Encoded, EncodedElement](
@@ -78,6 +83,11 @@ func (n *EncodedKeyElements) Key(key string) *mapper.ItemNode[Encoded, EncodedEl
 
 // EncodedKeyByName is a selection, with the methods of a query, that can be narrowed by {key}.
 type EncodedKeyByName struct{ encodedEncodingsItems }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *EncodedKeyByName) BeginsWith(begin string) *EncodedEncodingsQuery {
+	return &EncodedEncodingsQuery{encodedEncodingsMethods{mapperimpl.BeginsWith(n.encodedNode, begin)}}
+}
 
 // Key narrows the selection to one {key}.
 func (n *EncodedKeyByName) Key(key string) *mapper.ItemNode[Encoded, Encodings] {
@@ -182,6 +192,9 @@ func (n *encodedEncodedElementItems) Put(element EncodedElement) *mapper.Patch[E
 	return mapperimpl.Put(n.encodedNode, n.item, nil, element)
 }
 
+// EncodedEncodedElementQuery is a selection of elements, and has the methods of a query.
+type EncodedEncodedElementQuery struct{ encodedEncodedElementMethods }
+
 type encodedEncodingsMethods struct{ *encodedNode }
 
 // Query returns the query, which has more methods than these.
@@ -279,6 +292,9 @@ func (n *encodedEncodingsItems) Map(
 	err = mapperimpl.Entries(ctx, n.encodedNode, src, options, &all)
 	return all, err
 }
+
+// EncodedEncodingsQuery is a selection of elements, and has the methods of a query.
+type EncodedEncodingsQuery struct{ encodedEncodingsMethods }
 
 // EncodedFields has the stored fields of an Encoded: for patches, conditions, filters and projections.
 var EncodedFields = mapperimpl.Handles[EncodedHandles](encodedForm)

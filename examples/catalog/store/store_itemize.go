@@ -75,6 +75,11 @@ func (n *ShelfKey) Tags() *ShelfKeyTags {
 // ShelfKeyLabels is a selection, with the methods of a query, that can be narrowed by {.}.
 type ShelfKeyLabels struct{ shelfStringItems }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *ShelfKeyLabels) BeginsWith(begin string) *ShelfStringQuery {
+	return &ShelfStringQuery{shelfStringMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
+}
+
 // Value narrows the selection to one {.}.
 func (n *ShelfKeyLabels) Value(value string) *mapper.ItemNode[Shelf, string] {
 	return mapperimpl.Element[Shelf, string](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(value)), 1)
@@ -82,6 +87,11 @@ func (n *ShelfKeyLabels) Value(value string) *mapper.ItemNode[Shelf, string] {
 
 // ShelfKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
 type ShelfKeyTags struct{ shelfStructItems }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *ShelfKeyTags) BeginsWith(begin string) *ShelfStructQuery {
+	return &ShelfStructQuery{shelfStructMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
+}
 
 // Key narrows the selection to one {key}.
 func (n *ShelfKeyTags) Key(key string) *mapper.ItemNode[Shelf, struct{}] {
@@ -178,6 +188,9 @@ func (n *shelfStringItems) Put(element string) *mapper.Patch[Shelf] {
 	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
 }
 
+// ShelfStringQuery is a selection of elements, and has the methods of a query.
+type ShelfStringQuery struct{ shelfStringMethods }
+
 type shelfStructMethods struct{ *shelfNode }
 
 // Query returns the query, which has more methods than these.
@@ -273,6 +286,9 @@ func (n *shelfStructItems) Map(
 	err = mapperimpl.Entries(ctx, n.shelfNode, src, options, &all)
 	return all, err
 }
+
+// ShelfStructQuery is a selection of elements, and has the methods of a query.
+type ShelfStructQuery struct{ shelfStructMethods }
 
 // OneItemByID selects the OneItem with the partition key {ID}.
 func OneItemByID(id int) *OneItemKey {

@@ -51,8 +51,16 @@ func newEventQuery(at *eventNode) *EventQuery {
 }
 
 // At narrows the query to one {At}.
-func (n *EventQuery) At(atValue time.Time) *query.Query[Event, Event] {
-	return query.Of[Event](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
+func (n *EventQuery) At(atValue time.Time) *EventQueryAt {
+	return &EventQueryAt{eventEntitiesFlatQuery{mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue))}}
+}
+
+// EventQueryAt is a query that can be narrowed by {ID}.
+type EventQueryAt struct{ eventEntitiesFlatQuery }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *EventQueryAt) BeginsWith(begin string) *query.Query[Event, Event] {
+	return query.Of[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 type eventNode = query.Node[Event]

@@ -64,6 +64,11 @@ func (n *PackageKey) Files() *mapper.ItemNode[Package, Package] {
 // PackageKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
 type PackageKeyTags struct{ packageStringItems }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *PackageKeyTags) BeginsWith(begin string) *PackageStringQuery {
+	return &PackageStringQuery{packageStringMethods{mapperimpl.BeginsWith(n.packageNode, begin)}}
+}
+
 // Key narrows the selection to one {key}.
 func (n *PackageKeyTags) Key(key string) *mapper.ItemNode[Package, string] {
 	return mapperimpl.Element[Package, string](mapperimpl.Next(n.packageNode, 2, mapperimpl.StringValue(key)), 1)
@@ -88,6 +93,11 @@ func (n *PackageKeyReleases) At(atValue time.Time) *PackageKeyReleasesAt {
 
 // PackageKeyReleasesAt is a selection, with the methods of a query, that can be narrowed by {Version}.
 type PackageKeyReleasesAt struct{ packageReleaseMethods }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *PackageKeyReleasesAt) BeginsWith(begin string) *PackageReleaseQuery {
+	return &PackageReleaseQuery{packageReleaseMethods{mapperimpl.BeginsWith(n.packageNode, begin)}}
+}
 
 // Version narrows the selection to one {Version}.
 func (n *PackageKeyReleasesAt) Version(version string) *mapper.ItemNode[Package, Release] {
@@ -191,6 +201,9 @@ func (n *packageStringItems) Map(
 	err = mapperimpl.Entries(ctx, n.packageNode, src, options, &all)
 	return all, err
 }
+
+// PackageStringQuery is a selection of elements, and has the methods of a query.
+type PackageStringQuery struct{ packageStringMethods }
 
 type packageReleaseMethods struct{ *packageNode }
 

@@ -61,6 +61,11 @@ func (n *ProjectKey) Event(atValue time.Time, ticket int) *mapper.ItemNode[Proje
 // ProjectKeyMembers is a selection, with the methods of a query, that can be narrowed by {key}.
 type ProjectKeyMembers struct{ projectMemberItems }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *ProjectKeyMembers) BeginsWith(begin string) *ProjectMemberQuery {
+	return &ProjectMemberQuery{projectMemberMethods{mapperimpl.BeginsWith(n.projectNode, begin)}}
+}
+
 // Key narrows the selection to one {key}.
 func (n *ProjectKeyMembers) Key(key string) *mapper.ItemNode[Project, Member] {
 	return mapperimpl.Element[Project, Member](mapperimpl.Next(n.projectNode, 2, mapperimpl.StringValue(key)), 2)
@@ -78,11 +83,18 @@ func newProjectKeyActivity(at *projectNode) *ProjectKeyActivity {
 
 // At narrows the selection to one {At}.
 func (n *ProjectKeyActivity) At(atValue time.Time) *ProjectKeyActivityAt {
-	return &ProjectKeyActivityAt{projectEventMethods{mapperimpl.Next(n.projectNode, 3, mapperimpl.TimeValue(atValue))}}
+	return newProjectKeyActivityAt(mapperimpl.Next(n.projectNode, 3, mapperimpl.TimeValue(atValue)))
 }
 
 // ProjectKeyActivityAt is a selection, with the methods of a query, that can be narrowed by {Ticket:06}.
-type ProjectKeyActivityAt struct{ projectEventMethods }
+type ProjectKeyActivityAt struct {
+	projectEventMethods
+	projectEventIntValues
+}
+
+func newProjectKeyActivityAt(at *projectNode) *ProjectKeyActivityAt {
+	return &ProjectKeyActivityAt{projectEventMethods{at}, projectEventIntValues{at}}
+}
 
 // Ticket narrows the selection to one {Ticket:06}.
 func (n *ProjectKeyActivityAt) Ticket(ticket int) *mapper.ItemNode[Project, Event] {
@@ -186,6 +198,9 @@ func (n *projectMemberItems) Map(
 	err = mapperimpl.Entries(ctx, n.projectNode, src, options, &all)
 	return all, err
 }
+
+// ProjectMemberQuery is a selection of elements, and has the methods of a query.
+type ProjectMemberQuery struct{ projectMemberMethods }
 
 type projectEventMethods struct{ *projectNode }
 
@@ -331,6 +346,27 @@ func (n *ProjectEventHoursSince) Before(to time.Time) *ProjectEventQuery {
 	return n.times.Between(n.from, to)
 }
 
+type projectEventIntValues struct{ base *projectNode }
+
+func (n *projectEventIntValues) of(at *projectNode) *ProjectEventQuery {
+	return &ProjectEventQuery{projectEventMethods{at}}
+}
+
+// Between selects the items from one value to another, both included.
+func (n *projectEventIntValues) Between(from, to int) *ProjectEventQuery {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *projectEventIntValues) AtLeast(from int) *ProjectEventQuery {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *projectEventIntValues) AtMost(to int) *ProjectEventQuery {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+}
+
 // TicketByTenantProjectNumber selects the Ticket with the keys TENANT#{TenantID}#TICKETS#{ProjectID} and
 // TICKET#{Number:06}.
 func TicketByTenantProjectNumber(tenantID string, projectID string, number int) *TicketKey {
@@ -342,8 +378,8 @@ func TicketByTenantProjectNumber(tenantID string, projectID string, number int) 
 }
 
 // TicketByTenantProject queries all entities with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}.
-func TicketByTenantProject(tenantID string, projectID string) *query.Query[Ticket, Ticket] {
-	return query.Of[Ticket](
+func TicketByTenantProject(tenantID string, projectID string) *TicketQuery {
+	return newTicketQuery(
 		mapperimpl.Items(
 			mapperimpl.Entity[Ticket](mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID)), 0, 1,
 		),
@@ -373,6 +409,16 @@ func (n *TicketKey) Comments() *TicketKeyComments {
 	return newTicketKeyComments(mapperimpl.Items(n.ticketNode, 2, 1))
 }
 
+// TicketQuery is a query that can be narrowed by {Number:06}.
+type TicketQuery struct {
+	ticketEntitiesFlatQuery
+	ticketEntitiesIntValues
+}
+
+func newTicketQuery(at *ticketNode) *TicketQuery {
+	return &TicketQuery{ticketEntitiesFlatQuery{at}, ticketEntitiesIntValues{at}}
+}
+
 // TicketKeyComments is a selection, with the methods of a query, that can be narrowed by {At}.
 type TicketKeyComments struct {
 	ticketCommentItems
@@ -389,6 +435,101 @@ func (n *TicketKeyComments) At(atValue time.Time) *mapper.ItemNode[Ticket, Comme
 }
 
 type ticketNode = query.Node[Ticket]
+
+type ticketEntitiesFlatQuery struct{ at *ticketNode }
+
+// Query returns the query, which has more methods than these.
+func (n *ticketEntitiesFlatQuery) Query() *query.Query[Ticket, Ticket] { return query.Of[Ticket](n.at) }
+
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and loads entities whose items are not adjacent.
+func (n *ticketEntitiesFlatQuery) All(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) iter.Seq2[Ticket, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs yields what All does, with the field and the keys of each element.
+func (n *ticketEntitiesFlatQuery) Refs(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Ticket], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and loads entities whose
+// items are not adjacent.
+func (n *ticketEntitiesFlatQuery) Collect(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) ([]Ticket, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
+func (n *ticketEntitiesFlatQuery) Page(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) (*query.Page[Ticket], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs as much as reading them.
+func (n *ticketEntitiesFlatQuery) Count(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns the query's requests and their cost. It sends nothing.
+func (n *ticketEntitiesFlatQuery) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
+func (n *ticketEntitiesFlatQuery) Filter(conditions ...field.Condition[Ticket]) *query.Query[Ticket, Ticket] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
+func (n *ticketEntitiesFlatQuery) Project(fields ...field.Of[Ticket]) *query.Query[Ticket, Ticket] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements. For Page it is the size of a page.
+func (n *ticketEntitiesFlatQuery) Limit(first int) *query.Query[Ticket, Ticket] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n *ticketEntitiesFlatQuery) Reverse() *query.Query[Ticket, Ticket] { return n.Query().Reverse() }
+
+// After returns the query that continues after a page, at its Next.
+func (n *ticketEntitiesFlatQuery) After(page query.Cursor) *query.Query[Ticket, Ticket] {
+	return n.Query().After(page)
+}
+
+// Roots returns the query that reads only the root item of each entity.
+func (n *ticketEntitiesFlatQuery) Roots() *query.Query[Ticket, Ticket] { return n.Query().Roots() }
+
+type ticketEntitiesIntValues struct{ base *ticketNode }
+
+func (n *ticketEntitiesIntValues) of(at *ticketNode) *query.Query[Ticket, Ticket] {
+	return query.Of[Ticket](at)
+}
+
+// Between selects the items from one value to another, both included.
+func (n *ticketEntitiesIntValues) Between(from, to int) *query.Query[Ticket, Ticket] {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *ticketEntitiesIntValues) AtLeast(from int) *query.Query[Ticket, Ticket] {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *ticketEntitiesIntValues) AtMost(to int) *query.Query[Ticket, Ticket] {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+}
 
 type ticketCommentMethods struct{ *ticketNode }
 

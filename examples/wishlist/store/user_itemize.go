@@ -306,6 +306,11 @@ func (n *ProfileKey) Values() *ProfileKeyValues {
 // ProfileKeyValues is a selection, with the methods of a query, that can be narrowed by {key}.
 type ProfileKeyValues struct{ profileStringItems }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *ProfileKeyValues) BeginsWith(begin string) *ProfileStringQuery {
+	return &ProfileStringQuery{profileStringMethods{mapperimpl.BeginsWith(n.profileNode, begin)}}
+}
+
 // Key narrows the selection to one {key}.
 func (n *ProfileKeyValues) Key(key string) *mapper.ItemNode[Profile, string] {
 	return mapperimpl.Element[Profile, string](mapperimpl.Next(n.profileNode, 2, mapperimpl.StringValue(key)), 1)
@@ -408,6 +413,9 @@ func (n *profileStringItems) Map(
 	err = mapperimpl.Entries(ctx, n.profileNode, src, options, &all)
 	return all, err
 }
+
+// ProfileStringQuery is a selection of elements, and has the methods of a query.
+type ProfileStringQuery struct{ profileStringMethods }
 
 // ProfileDocumentByID selects the ProfileDocument with the partition key PROFILE#{ID}.
 func ProfileDocumentByID(id string) *ProfileDocumentKey {

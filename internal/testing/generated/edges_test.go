@@ -36,7 +36,7 @@ func TestTimeInBothKeys(t *testing.T) {
 			{ids(q.Query()), "abc"},
 			{ids(q.Since(day.Add(10 * time.Hour)).Query()), "bc"},
 			{ids(q.Hour(2021, time.November, 14, 10)), "b"},
-			{ids(q.At(day.Add(11 * time.Hour))), "c"},
+			{ids(q.At(day.Add(11 * time.Hour)).Query()), "c"},
 		} {
 			if c.got != c.want {
 				t.Errorf("%v: got %q, want %q", at, c.got, c.want)

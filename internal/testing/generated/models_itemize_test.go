@@ -114,6 +114,11 @@ func (n *LogKeyMillis) At(atValue time.Time) *LogKeyMillisAt {
 // LogKeyMillisAt is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeyMillisAt struct{ logEventMethods }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *LogKeyMillisAt) BeginsWith(begin string) *LogEventQuery {
+	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+}
+
 // K narrows the selection to one {K}.
 func (n *LogKeyMillisAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 2)
@@ -136,6 +141,11 @@ func (n *LogKeySeconds) At(atValue time.Time) *LogKeySecondsAt {
 
 // LogKeySecondsAt is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeySecondsAt struct{ logEventMethods }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *LogKeySecondsAt) BeginsWith(begin string) *LogEventQuery {
+	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+}
 
 // K narrows the selection to one {K}.
 func (n *LogKeySecondsAt) K(k string) *mapper.ItemNode[Log, Event] {
@@ -160,6 +170,11 @@ func (n *LogKeyUnix) At(atValue time.Time) *LogKeyUnixAt {
 // LogKeyUnixAt is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeyUnixAt struct{ logEventMethods }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *LogKeyUnixAt) BeginsWith(begin string) *LogEventQuery {
+	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+}
+
 // K narrows the selection to one {K}.
 func (n *LogKeyUnixAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 4)
@@ -182,6 +197,11 @@ func (n *LogKeyDates) At(atValue time.Time) *LogKeyDatesAt {
 
 // LogKeyDatesAt is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeyDatesAt struct{ logEventMethods }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *LogKeyDatesAt) BeginsWith(begin string) *LogEventQuery {
+	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+}
 
 // K narrows the selection to one {K}.
 func (n *LogKeyDatesAt) K(k string) *mapper.ItemNode[Log, Event] {
@@ -206,6 +226,11 @@ func (n *LogKeyMonths) At(atValue time.Time) *LogKeyMonthsAt {
 // LogKeyMonthsAt is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeyMonthsAt struct{ logEventMethods }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *LogKeyMonthsAt) BeginsWith(begin string) *LogEventQuery {
+	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+}
+
 // K narrows the selection to one {K}.
 func (n *LogKeyMonthsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 6)
@@ -228,6 +253,11 @@ func (n *LogKeyWeeks) At(atValue time.Time) *LogKeyWeeksAt {
 
 // LogKeyWeeksAt is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeyWeeksAt struct{ logEventMethods }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *LogKeyWeeksAt) BeginsWith(begin string) *LogEventQuery {
+	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+}
 
 // K narrows the selection to one {K}.
 func (n *LogKeyWeeksAt) K(k string) *mapper.ItemNode[Log, Event] {
@@ -252,6 +282,11 @@ func (n *LogKeyYears) At(atValue time.Time) *LogKeyYearsAt {
 // LogKeyYearsAt is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeyYearsAt struct{ logEventMethods }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *LogKeyYearsAt) BeginsWith(begin string) *LogEventQuery {
+	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+}
+
 // K narrows the selection to one {K}.
 func (n *LogKeyYearsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 8)
@@ -259,6 +294,11 @@ func (n *LogKeyYearsAt) K(k string) *mapper.ItemNode[Log, Event] {
 
 // LogKeyAddress is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeyAddress struct{ logEventItems }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *LogKeyAddress) BeginsWith(begin string) *LogEventQuery {
+	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+}
 
 // K narrows the selection to one {K}.
 func (n *LogKeyAddress) K(k string) *mapper.ItemNode[Log, Event] {
@@ -268,6 +308,11 @@ func (n *LogKeyAddress) K(k string) *mapper.ItemNode[Log, Event] {
 // LogKeyBook is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeyBook struct{ logEventItems }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *LogKeyBook) BeginsWith(begin string) *LogEventQuery {
+	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+}
+
 // K narrows the selection to one {K}.
 func (n *LogKeyBook) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 10)
@@ -275,6 +320,11 @@ func (n *LogKeyBook) K(k string) *mapper.ItemNode[Log, Event] {
 
 // LogKeyLists is a selection, with the methods of a query, that can be narrowed by {List}.
 type LogKeyLists struct{ logListEventItems }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *LogKeyLists) BeginsWith(begin string) *LogListEventQuery {
+	return &LogListEventQuery{logListEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+}
 
 // List narrows the selection to one {List}.
 func (n *LogKeyLists) List(list string) *LogKeyListsList {
@@ -770,8 +820,16 @@ func newVisitQuery(at *visitNode) *VisitQuery {
 }
 
 // At narrows the query to one {At:seconds}.
-func (n *VisitQuery) At(atValue time.Time) *query.Query[Visit, Visit] {
-	return query.Of[Visit](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
+func (n *VisitQuery) At(atValue time.Time) *VisitQueryAt {
+	return &VisitQueryAt{visitEntitiesFlatQuery{mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue))}}
+}
+
+// VisitQueryAt is a query that can be narrowed by {User}.
+type VisitQueryAt struct{ visitEntitiesFlatQuery }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *VisitQueryAt) BeginsWith(begin string) *query.Query[Visit, Visit] {
+	return query.Of[Visit](mapperimpl.BeginsWith(n.at, begin))
 }
 
 type visitNode = query.Node[Visit]
@@ -911,8 +969,8 @@ func TicketByQueueN(queue string, nValue int) *TicketKey {
 }
 
 // TicketByQueue queries all entities with the partition key QUEUE#{Queue}.
-func TicketByQueue(queue string) *query.Query[Ticket, Ticket] {
-	return query.Of[Ticket](mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue)), 0, 1))
+func TicketByQueue(queue string) *TicketQuery {
+	return newTicketQuery(mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue)), 0, 1))
 }
 
 // TicketKey is the key of one Ticket. Its methods select parts of it.
@@ -930,11 +988,28 @@ func (n *TicketKey) Root() *mapper.ItemNode[Ticket, Ticket] {
 
 // Notes selects T#{^N:04}#NOTE#{Line:02}.
 func (n *TicketKey) Notes() *TicketKeyNotes {
-	return &TicketKeyNotes{ticketNoteItems{ticketNoteMethods{mapperimpl.Items(n.ticketNode, 1, 3)}, 1}}
+	return newTicketKeyNotes(mapperimpl.Items(n.ticketNode, 1, 3))
+}
+
+// TicketQuery is a query that can be narrowed by {N:04}.
+type TicketQuery struct {
+	ticketEntitiesFlatQuery
+	ticketEntitiesIntValues
+}
+
+func newTicketQuery(at *ticketNode) *TicketQuery {
+	return &TicketQuery{ticketEntitiesFlatQuery{at}, ticketEntitiesIntValues{at}}
 }
 
 // TicketKeyNotes is a selection, with the methods of a query, that can be narrowed by {Line:02}.
-type TicketKeyNotes struct{ ticketNoteItems }
+type TicketKeyNotes struct {
+	ticketNoteItems
+	ticketNoteIntValues
+}
+
+func newTicketKeyNotes(at *ticketNode) *TicketKeyNotes {
+	return &TicketKeyNotes{ticketNoteItems{ticketNoteMethods{at}, 1}, ticketNoteIntValues{at}}
+}
 
 // Line narrows the selection to one {Line:02}.
 func (n *TicketKeyNotes) Line(line int) *mapper.ItemNode[Ticket, Note] {
@@ -942,6 +1017,101 @@ func (n *TicketKeyNotes) Line(line int) *mapper.ItemNode[Ticket, Note] {
 }
 
 type ticketNode = query.Node[Ticket]
+
+type ticketEntitiesFlatQuery struct{ at *ticketNode }
+
+// Query returns the query, which has more methods than these.
+func (n *ticketEntitiesFlatQuery) Query() *query.Query[Ticket, Ticket] { return query.Of[Ticket](n.at) }
+
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and loads entities whose items are not adjacent.
+func (n *ticketEntitiesFlatQuery) All(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) iter.Seq2[Ticket, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs yields what All does, with the field and the keys of each element.
+func (n *ticketEntitiesFlatQuery) Refs(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Ticket], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and loads entities whose
+// items are not adjacent.
+func (n *ticketEntitiesFlatQuery) Collect(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) ([]Ticket, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
+func (n *ticketEntitiesFlatQuery) Page(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) (*query.Page[Ticket], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs as much as reading them.
+func (n *ticketEntitiesFlatQuery) Count(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns the query's requests and their cost. It sends nothing.
+func (n *ticketEntitiesFlatQuery) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
+func (n *ticketEntitiesFlatQuery) Filter(conditions ...field.Condition[Ticket]) *query.Query[Ticket, Ticket] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
+func (n *ticketEntitiesFlatQuery) Project(fields ...field.Of[Ticket]) *query.Query[Ticket, Ticket] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements. For Page it is the size of a page.
+func (n *ticketEntitiesFlatQuery) Limit(first int) *query.Query[Ticket, Ticket] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n *ticketEntitiesFlatQuery) Reverse() *query.Query[Ticket, Ticket] { return n.Query().Reverse() }
+
+// After returns the query that continues after a page, at its Next.
+func (n *ticketEntitiesFlatQuery) After(page query.Cursor) *query.Query[Ticket, Ticket] {
+	return n.Query().After(page)
+}
+
+// Roots returns the query that reads only the root item of each entity.
+func (n *ticketEntitiesFlatQuery) Roots() *query.Query[Ticket, Ticket] { return n.Query().Roots() }
+
+type ticketEntitiesIntValues struct{ base *ticketNode }
+
+func (n *ticketEntitiesIntValues) of(at *ticketNode) *query.Query[Ticket, Ticket] {
+	return query.Of[Ticket](at)
+}
+
+// Between selects the items from one value to another, both included.
+func (n *ticketEntitiesIntValues) Between(from, to int) *query.Query[Ticket, Ticket] {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *ticketEntitiesIntValues) AtLeast(from int) *query.Query[Ticket, Ticket] {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *ticketEntitiesIntValues) AtMost(to int) *query.Query[Ticket, Ticket] {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+}
 
 type ticketNoteMethods struct{ *ticketNode }
 
@@ -1029,6 +1199,30 @@ func (n *ticketNoteItems) Put(element Note) *mapper.Patch[Ticket] {
 	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
 }
 
+// TicketNoteQuery is a selection of elements, and has the methods of a query.
+type TicketNoteQuery struct{ ticketNoteMethods }
+
+type ticketNoteIntValues struct{ base *ticketNode }
+
+func (n *ticketNoteIntValues) of(at *ticketNode) *TicketNoteQuery {
+	return &TicketNoteQuery{ticketNoteMethods{at}}
+}
+
+// Between selects the items from one value to another, both included.
+func (n *ticketNoteIntValues) Between(from, to int) *TicketNoteQuery {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *ticketNoteIntValues) AtLeast(from int) *TicketNoteQuery {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *ticketNoteIntValues) AtMost(to int) *TicketNoteQuery {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+}
+
 // HappeningByAtID selects the Happening with the keys DAY#{At:date} and {At}#{ID}.
 func HappeningByAtID(atValue time.Time, id string) *HappeningKey {
 	return &HappeningKey{mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue), mapperimpl.StringValue(id))}
@@ -1063,8 +1257,16 @@ func newHappeningQuery(at *happeningNode) *HappeningQuery {
 }
 
 // At narrows the query to one {At}.
-func (n *HappeningQuery) At(atValue time.Time) *query.Query[Happening, Happening] {
-	return query.Of[Happening](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
+func (n *HappeningQuery) At(atValue time.Time) *HappeningQueryAt {
+	return &HappeningQueryAt{happeningEntitiesFlatQuery{mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue))}}
+}
+
+// HappeningQueryAt is a query that can be narrowed by {ID}.
+type HappeningQueryAt struct{ happeningEntitiesFlatQuery }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *HappeningQueryAt) BeginsWith(begin string) *query.Query[Happening, Happening] {
+	return query.Of[Happening](mapperimpl.BeginsWith(n.at, begin))
 }
 
 type happeningNode = query.Node[Happening]
@@ -1264,6 +1466,11 @@ func (n *ShelfKeyBooks) At(atValue time.Time) *ShelfKeyBooksAt {
 
 // ShelfKeyBooksAt is a selection, with the methods of a query, that can be narrowed by {K}.
 type ShelfKeyBooksAt struct{ shelfEventMethods }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *ShelfKeyBooksAt) BeginsWith(begin string) *ShelfEventQuery {
+	return &ShelfEventQuery{shelfEventMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
+}
 
 // K narrows the selection to one {K}.
 func (n *ShelfKeyBooksAt) K(k string) *mapper.ItemNode[Shelf, Event] {
@@ -1508,6 +1715,11 @@ func (n *ScoreByGamePlayerQuery) Player(player string) *query.Query[Score, Score
 // ScoreDailyQuery is a query that can be narrowed by {Game}.
 type ScoreDailyQuery struct{ scoreEntitiesIndexQuery }
 
+// BeginsWith selects the items whose text has the given beginning.
+func (n *ScoreDailyQuery) BeginsWith(begin string) *query.Query[Score, Score] {
+	return query.Of[Score](mapperimpl.BeginsWith(n.at, begin))
+}
+
 // Game narrows the query to one {Game}.
 func (n *ScoreDailyQuery) Game(game string) *ScoreDailyQueryGame {
 	return &ScoreDailyQueryGame{scoreEntitiesIndexQuery{mapperimpl.Next(n.at, 2, mapperimpl.StringValue(game))}}
@@ -1515,6 +1727,11 @@ func (n *ScoreDailyQuery) Game(game string) *ScoreDailyQueryGame {
 
 // ScoreDailyQueryGame is a query that can be narrowed by {Player}.
 type ScoreDailyQueryGame struct{ scoreEntitiesIndexQuery }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *ScoreDailyQueryGame) BeginsWith(begin string) *query.Query[Score, Score] {
+	return query.Of[Score](mapperimpl.BeginsWith(n.at, begin))
+}
 
 // Player narrows the query to one {Player}.
 func (n *ScoreDailyQueryGame) Player(player string) *ScoreDailyQueryGamePlayer {
@@ -1965,11 +2182,18 @@ func (n *LedgerKey) Limits() *mapper.ItemNode[Ledger, Limits] {
 
 // Entries selects E#{N:04}.
 func (n *LedgerKey) Entries() *LedgerKeyEntries {
-	return &LedgerKeyEntries{ledgerLedgerEntryItems{ledgerLedgerEntryMethods{mapperimpl.Items(n.ledgerNode, 2, 1)}, 2}}
+	return newLedgerKeyEntries(mapperimpl.Items(n.ledgerNode, 2, 1))
 }
 
 // LedgerKeyEntries is a selection, with the methods of a query, that can be narrowed by {N:04}.
-type LedgerKeyEntries struct{ ledgerLedgerEntryItems }
+type LedgerKeyEntries struct {
+	ledgerLedgerEntryItems
+	ledgerLedgerEntryIntValues
+}
+
+func newLedgerKeyEntries(at *ledgerNode) *LedgerKeyEntries {
+	return &LedgerKeyEntries{ledgerLedgerEntryItems{ledgerLedgerEntryMethods{at}, 2}, ledgerLedgerEntryIntValues{at}}
+}
 
 // N narrows the selection to one {N:04}.
 func (n *LedgerKeyEntries) N(nValue int) *mapper.ItemNode[Ledger, LedgerEntry] {
@@ -2068,6 +2292,30 @@ func (n *ledgerLedgerEntryItems) Add(element LedgerEntry) *mapper.Patch[Ledger] 
 // Put returns a patch that adds or replaces an element.
 func (n *ledgerLedgerEntryItems) Put(element LedgerEntry) *mapper.Patch[Ledger] {
 	return mapperimpl.Put(n.ledgerNode, n.item, nil, element)
+}
+
+// LedgerLedgerEntryQuery is a selection of elements, and has the methods of a query.
+type LedgerLedgerEntryQuery struct{ ledgerLedgerEntryMethods }
+
+type ledgerLedgerEntryIntValues struct{ base *ledgerNode }
+
+func (n *ledgerLedgerEntryIntValues) of(at *ledgerNode) *LedgerLedgerEntryQuery {
+	return &LedgerLedgerEntryQuery{ledgerLedgerEntryMethods{at}}
+}
+
+// Between selects the items from one value to another, both included.
+func (n *ledgerLedgerEntryIntValues) Between(from, to int) *LedgerLedgerEntryQuery {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *ledgerLedgerEntryIntValues) AtLeast(from int) *LedgerLedgerEntryQuery {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *ledgerLedgerEntryIntValues) AtMost(to int) *LedgerLedgerEntryQuery {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // LogFields has the stored fields of a Log: for patches, conditions, filters and projections.

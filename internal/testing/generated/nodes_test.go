@@ -453,7 +453,7 @@ func TestPages(t *testing.T) {
 		}
 		must(tickets.Save(ctx, tickets.New(ticket)))(t)
 	}
-	for _, q := range []*query.Query[Ticket, Ticket]{TicketByQueue("q"), TicketByQueue("q").Reverse()} {
+	for _, q := range []*query.Query[Ticket, Ticket]{TicketByQueue("q").Query(), TicketByQueue("q").Reverse()} {
 		want := must(q.Collect(ctx, tickets))(t)
 		if len(want) != 9 {
 			t.Fatalf("%d tickets", len(want))
@@ -491,7 +491,7 @@ func TestFlatTimes(t *testing.T) {
 		{users(q.Day(2022, time.January, 1)), "u2 u3 u4"},
 		{users(q.Since(base.Add(time.Millisecond)).Query()), "u1 u2 u3 u4"},
 		{users(q.Before(base.Add(1500 * time.Millisecond)).Reverse()), "u2 u1 u0"},
-		{users(q.At(base)), "u0 u1"},
+		{users(q.At(base).Query()), "u0 u1"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
