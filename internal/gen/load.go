@@ -131,7 +131,7 @@ func (l *loader) list(ctx context.Context, cfg Config, patterns []string) (map[s
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedForTest | packages.NeedModule,
 	}, patterns...)
 	if err != nil {
-		return nil, err
+		return nil, goError(err)
 	}
 	best := map[string]*packages.Package{}
 	for _, p := range all {
@@ -191,6 +191,9 @@ func missing(p *packages.Package) error {
 		switch {
 		case e.Kind != packages.ListError:
 		case e.Pos == "" || e.Pos == "-": // the package, not a file of it
+			if cured := goError(e); cured != error(e) {
+				return cured
+			}
 			errs = append(errs, fmt.Errorf("%s: name a folder such as ./models, or ./... for all", e.Msg))
 		default:
 			errs = append(errs, e)
@@ -225,7 +228,7 @@ func (l *loader) imports(ctx context.Context, cfg Config) error {
 			Mode: packages.NeedName | packages.NeedExportFile,
 		}, sortedKeys(want)...)
 		if err != nil {
-			return err
+			return goError(err)
 		}
 		for _, p := range deps {
 			files[p.PkgPath] = p.ExportFile
