@@ -22,6 +22,7 @@ func analyze(pass *analysis.Pass) (any, error) {
 	}
 	p.find = &finder{p: p, info: pass.TypesInfo}
 	p.find.find()
+	p.dropBases(basesElsewhere([]*Package{p}, moduleFolder(p)))
 	for _, d := range sortDiagnostics(p.Diagnostics) {
 		if d.elsewhere() {
 			continue // an analysis sees one package

@@ -16,6 +16,10 @@ type Diagnostic struct {
 
 	// embed is the struct of which it is only wrong that no other embeds it, "" for other faults.
 	embed string
+	// base is the struct that has the fault, unless it is a base of models; "" for faults of other kinds.
+	base string
+	// missing reports that a struct that embeds base can end the fault.
+	missing bool
 }
 
 // Related is another place that has a part in a diagnostic.

@@ -52,6 +52,7 @@ func (f *finder) find() {
 		}
 	}
 	f.nameless()
+	f.p.dropBases(basesIn(f.p.Models))
 	f.p.Diagnostics = append(f.p.Diagnostics, collisions([]*Package{f.p}, true)...)
 }
 
@@ -146,6 +147,8 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 	if errors.As(err, &faults) {
 		for _, x := range faults {
 			f.fault(x, ts)
+			d := &f.p.Diagnostics[len(f.p.Diagnostics)-1]
+			d.base, d.missing = pathOf(named), x.Missing
 		}
 	}
 }

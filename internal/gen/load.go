@@ -110,6 +110,10 @@ func Load(ctx context.Context, cfg Config, patterns ...string) ([]*Package, erro
 		}
 	}
 	embeddedElsewhere(out, module)
+	bases := basesElsewhere(out, module)
+	for _, p := range out {
+		p.dropBases(bases)
+	}
 	return out, nil
 }
 

@@ -261,7 +261,7 @@ func (b *builder) partitionKey() {
 	b.e.PK = &Key{Template: &key.Template{Type: 'S', Delim: b.e.Delim}}
 	if len(found) == 0 {
 		if len(b.badTag) == 0 {
-			b.fault(place{in: b.e.Type}, "add pk=TEMPLATE to the field that identifies an entity",
+			b.missing(place{in: b.e.Type}, "add pk=TEMPLATE to the field that identifies an entity",
 				"the model has no partition key")
 		}
 		return

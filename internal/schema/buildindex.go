@@ -428,7 +428,7 @@ func (b *builder) indexSource(at place, p tags.Part, it *Item) (Source, bool) {
 			"key of an index consists of stored attributes", p)
 		return Source{}, false
 	}
-	b.fault(at, cureOf(p, b.fields, "the fields are "), "%s does not name a field of %s", p, b.e.Type.Name)
+	b.missing(at, cureOf(p, b.fields, "the fields are "), "%s does not name a field of %s", p, b.e.Type.Name)
 	return Source{}, false
 }
 

@@ -20,6 +20,8 @@ type Fault struct {
 	Msg, Cure string
 	// Related is another field that has a part in it, or nil.
 	Related *Field
+	// Missing reports that the struct lacks a field, which a struct that embeds it can have.
+	Missing bool
 }
 
 // String returns the fault as one line: type, field, fault and cure.
@@ -84,6 +86,12 @@ type place struct {
 	in       *Type
 	field    *Field
 	pos, end int
+}
+
+// missing is fault for a field that the model lacks.
+func (b *builder) missing(at place, cure, format string, args ...any) {
+	b.fault(at, cure, format, args...)
+	b.faults[len(b.faults)-1].Missing = true
 }
 
 func (b *builder) fault(at place, cure, format string, args ...any) {

@@ -169,7 +169,7 @@ func (b *builder) root() {
 	switch {
 	case b.e.Root == nil && len(b.faults) > 0: // it may be among them
 	case b.e.Root == nil:
-		b.fault(place{in: b.e.Type}, "add a constant sort key to a field, or add _ struct{} `ddb:\"sk=HEAD,root\"`",
+		b.missing(place{in: b.e.Type}, "add a constant sort key to a field, or add _ struct{} `ddb:\"sk=HEAD,root\"`",
 			"the model has no single item in its main table that shows that an entity exists")
 	case b.e.Root.Table.Index != 0:
 		b.fault(place{in: b.e.Type, field: b.e.Root.Decl}, "use a single item of the main table",

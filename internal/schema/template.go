@@ -129,7 +129,7 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 		return Source{}, false
 	}
 	if m == nil {
-		b.fault(at, cureOf(p, b.fields, "the fields are "), "%s does not name a field of %s", p, b.e.Type.Name)
+		b.missing(at, cureOf(p, b.fields, "the fields are "), "%s does not name a field of %s", p, b.e.Type.Name)
 		return Source{}, false
 	}
 	return Source{From: FromModel, KeyField: b.keyField(m), Value: m.value(), field: m.Field}, true
