@@ -87,7 +87,7 @@ func TestRequireRootReportsMissingEntity(t *testing.T) {
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "a@example.com", Name: "Ann"})))(t)
 	missing := store.UserByID("2")
 	for name, s := range map[string]query.Selection[store.User]{
-		"an item": missing.Home(), "a range": missing.Public(), "the root": missing.Information(), "all": missing,
+		"an item": missing.Home(), "a range": missing.Public(), "the root": missing.Root(), "all": missing,
 	} {
 		plan := must(users.PlanLoad(s, mapper.RequireRoot()))(t)
 		var r mapper.Receipt
