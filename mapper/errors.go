@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,8 +23,7 @@ import (
 var ErrNotFound = search.ErrNotFound
 
 // ErrExists says that an insert found an existing entity, or that a patch found the element that it
-// adds. An error that wraps ErrExists also wraps a *ConflictError with the items, so test for ErrExists
-// first.
+// adds. An *[ExistsError] wraps it. It is no *ConflictError, since to load and repeat cannot help.
 var ErrExists = operation.ErrExists
 
 // Key is the key of an item as text: strings as they are, numbers, and bytes in hexadecimal. Sort is
@@ -88,7 +88,8 @@ func modelError(name string, err error) error {
 
 // ItemConflict is an item that another writer has changed.
 type ItemConflict struct {
-	Key Key
+	Model string
+	Key   Key
 	// Field is the field of the model, or the sort key if several fields share the item.
 	Field string
 	// Conflict says what happened to the item since the read: "changed", "deleted" or "created"; or
@@ -100,7 +101,7 @@ type ItemConflict struct {
 // that a condition of a patch or raw item does not hold. Nothing visible was written, unless a
 // [PartialError] wraps it. Load again and repeat, or use [Mapper.Update].
 type ConflictError struct {
-	model string
+	Model string
 	Items []ItemConflict
 
 	// insert: of an insert whose root item is missing. patch: of the condition of a patch. raw: of a raw item.
@@ -123,23 +124,23 @@ func (e *ConflictError) Error() string {
 		}
 	}
 	if e.pending != "" {
-		return fmt.Sprintf("%s: conflict: %s: %s", e.model, joinFew(s), e.pending)
+		return fmt.Sprintf("%s: conflict: %s: %s", e.Model, joinFew(s), e.pending)
 	}
 	if e.tag != "" && len(e.Items) == 0 {
-		return fmt.Sprintf("%s: conflict: %s", e.model, e.tag)
+		return fmt.Sprintf("%s: conflict: %s", e.Model, e.tag)
 	}
 	if e.tag != "" {
-		return fmt.Sprintf("%s: conflict: %s: %s: load again, and check the change", e.model, e.tag, joinFew(s))
+		return fmt.Sprintf("%s: conflict: %s: %s: load again, and check the change", e.Model, e.tag, joinFew(s))
 	}
 	if e.raw {
-		return fmt.Sprintf("%s: the condition of the raw item does not hold for %s", e.model, e.Items[0].Key)
+		return fmt.Sprintf("%s: the condition of the raw item does not hold for %s", e.Model, e.Items[0].Key)
 	}
 	if e.patch {
 		keys := make([]Key, len(e.Items))
 		for i, it := range e.Items {
 			keys[i] = it.Key
 		}
-		text := fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.model, joinKeys(keys))
+		text := fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.Model, joinKeys(keys))
 		if len(e.unmet) > 0 {
 			text += ": " + joinErrors(e.unmet)
 		}
@@ -147,13 +148,13 @@ func (e *ConflictError) Error() string {
 	}
 	if e.insert {
 		return fmt.Sprintf("%s: conflict: %s, but the entity does not exist: these are leftover items: delete it "+
-			"by its key, which removes them, and insert again", e.model, joinFew(s))
+			"by its key, which removes them, and insert again", e.Model, joinFew(s))
 	}
 	if e.update {
-		return fmt.Sprintf("%s: conflict: %s by another writer in each try: try again later", e.model, joinFew(s))
+		return fmt.Sprintf("%s: conflict: %s by another writer in each try: try again later", e.Model, joinFew(s))
 	}
 	return fmt.Sprintf("%s: conflict: %s by another writer after the read: load again and repeat the change, or "+
-		"use Update", e.model, joinFew(s))
+		"use Update", e.Model, joinFew(s))
 }
 
 // Unwrap returns the conditions of a patch that do not hold.
@@ -172,21 +173,36 @@ func joinErrors(errs []error) string {
 // items. Errors of hooks (BeforeSave, AfterLoad) are unchanged in both.
 func Detail(err error) string { return redact.Detail(err) }
 
-// existsError is the conflict of an insert with existing items.
-type existsError struct {
-	name     string // the entity, by its key
-	conflict *ConflictError
+// ExistsError says what exists already: the entity of an insert, the element that a patch adds, or the
+// entity at the new key of a move. errors.Is(err, ErrExists) is true for it.
+type ExistsError struct {
+	Model string
+	// Field is the field of the model, or the sort key if several fields share the item. Key is the key
+	// of the item that exists.
+	Field string
+	Key   Key
+	// Pending says which staged write of another program is pending, "" for none.
+	Pending string
+
+	name string // the entity or item, by its key
 }
 
-func (e *existsError) Error() string {
-	cure := "load it and save the change, or delete it first"
-	if e.conflict.pending != "" {
-		cure = e.conflict.pending
+// Error names the entity or item that exists.
+func (e *ExistsError) Error() string {
+	cure := cmp.Or(e.Pending, "load it and save the change, or delete it first")
+	return fmt.Sprintf("%s: %s exists already: %s", e.Model, cmp.Or(e.name, e.Key.String()), cure)
+}
+
+// Unwrap returns ErrExists.
+func (e *ExistsError) Unwrap() error { return ErrExists }
+
+func existsError(e *operation.Exists) *ExistsError {
+	out := &ExistsError{Model: e.Label, Pending: e.Pending, name: e.Name}
+	if len(e.Items) > 0 {
+		out.Field, out.Key = e.Items[0].Field, keyOf(e.Items[0].Place)
 	}
-	return fmt.Sprintf("%s: %s exists already: %s", e.conflict.model, e.name, cure)
+	return out
 }
-
-func (e *existsError) Unwrap() []error { return []error{ErrExists, e.conflict} }
 
 // NotFoundError says which item is missing: the root item of an entity, or the item that a patch
 // requires. errors.Is(err, ErrNotFound) is true for it.
@@ -253,7 +269,7 @@ func (e *ValueError) Unwrap() error { return e.err }
 // are not resolved: load and look before you repeat one. In a transaction with an entity, the entity
 // remembers them (docs/saving.md, "Lost answers").
 type OutcomeUnknownError struct {
-	model string
+	Model string
 	Items []Key
 	Err   error
 
@@ -263,14 +279,14 @@ type OutcomeUnknownError struct {
 // Error names the items and the cause.
 func (e *OutcomeUnknownError) Error() string {
 	if len(e.Items) == 0 { // a transaction of conditions only
-		return fmt.Sprintf("%s: the outcome of the conditions is unknown: %v", e.model, e.Err)
+		return fmt.Sprintf("%s: the outcome of the conditions is unknown: %v", e.Model, e.Err)
 	}
 	if e.patch {
-		return fmt.Sprintf("%s: the outcome for %s is unknown: load it before you repeat the patch: %v", e.model,
+		return fmt.Sprintf("%s: the outcome for %s is unknown: load it before you repeat the patch: %v", e.Model,
 			joinKeys(e.Items), e.Err)
 	}
 	return fmt.Sprintf("%s: the outcome for %s is unknown: save again, which checks it first, or load: %v",
-		e.model, joinKeys(e.Items), e.Err)
+		e.Model, joinKeys(e.Items), e.Err)
 }
 
 // Unwrap returns the cause.
@@ -279,7 +295,7 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // NotLoadedError says that a field was changed whose items were not loaded. A save could overwrite data
 // that it has not read.
 type NotLoadedError struct {
-	model string
+	Model string
 	// Field is the changed field; several fields of one item are joined with ", ".
 	Field string
 	// Key is the item that is not in the selection.
@@ -293,22 +309,22 @@ type NotLoadedError struct {
 func (e *NotLoadedError) Error() string {
 	if e.needs != "" {
 		return fmt.Sprintf("%s.%s: its change cannot be saved without %s, which was not loaded: load the entity by "+
-			"its key", e.model, e.Field, e.needs)
+			"its key", e.Model, e.Field, e.needs)
 	}
 	if e.element {
 		return fmt.Sprintf("%s.%s: the change of the element %s cannot be saved, since it was not loaded: load it, "+
-			"or patch it (Add, Put, or Patch of its node)", e.model,
+			"or patch it (Add, Put, or Patch of its node)", e.Model,
 			e.Field, e.Key)
 	}
 	return fmt.Sprintf("%s.%s: the change of its item %s cannot be saved, since it was not loaded: load a "+
-		"selection that includes it", e.model, e.Field, e.Key)
+		"selection that includes it", e.Model, e.Field, e.Key)
 }
 
 // TooLargeError says that an item would be larger than 400 KB (409,600 bytes, Developer Guide,
 // "Quotas"). Nothing was written. A request was sent only if DynamoDB alone knows the size, for example
 // of an item that a patch extends.
 type TooLargeError struct {
-	model string
+	Model string
 	Field string
 	Key   Key
 	// Size is the size of the item in bytes, 0 if only DynamoDB knows it.
@@ -330,20 +346,20 @@ func (e *TooLargeError) Error() string {
 	if e.err != nil {
 		return fmt.Sprintf("%s.%s: the item %s would be over the limit of 400 KB: load it to see its large "+
 			"attributes, and move them to an item of their own (sk=): %v",
-			e.model, e.Field, e.Key, e.err)
+			e.Model, e.Field, e.Key, e.err)
 	}
 	if len(e.heaviest) == 0 { // a raw request
 		return fmt.Sprintf("%s.%s: the item %s would have %s (limit 400 KB): make it smaller, or split it",
-			e.model, e.Field, e.Key, attr.Bytes(e.Size))
+			e.Model, e.Field, e.Key, attr.Bytes(e.Size))
 	}
 	if e.local > 0 {
 		return fmt.Sprintf("%s.%s: the item %s would have %s and %s in local indexes (limit 400 KB in all); largest "+
 			"attributes: %s: project less (project=), or split it (sk=)",
-			e.model, e.Field, e.Key, attr.Bytes(e.Size), attr.Bytes(e.local), strings.Join(e.heaviest, ", "))
+			e.Model, e.Field, e.Key, attr.Bytes(e.Size), attr.Bytes(e.local), strings.Join(e.heaviest, ", "))
 	}
 	return fmt.Sprintf("%s.%s: the item %s would have %s (limit 400 KB); largest attributes: %s: split the item "+
 		"(sk=), or store a large value in another way (compress=, chunk, s3=)",
-		e.model, e.Field, e.Key, attr.Bytes(e.Size), strings.Join(e.heaviest, ", "))
+		e.Model, e.Field, e.Key, attr.Bytes(e.Size), strings.Join(e.heaviest, ", "))
 }
 
 // PartialError says that a write of several requests ended early: a save or delete with Independent, or
@@ -351,7 +367,7 @@ func (e *TooLargeError) Error() string {
 // *ConflictError, load the entity first. If a save with Move has moved everything, but could not look
 // for items at the old key, Rest is empty.
 type PartialError struct {
-	model string
+	Model string
 	// Written are the items that were written. Rest are the others, and those whose outcome is unknown.
 	Written, Rest []Key
 	Err           error
@@ -360,14 +376,14 @@ type PartialError struct {
 // Error names the written and the other items, and the cause.
 func (e *PartialError) Error() string {
 	if len(e.Rest) == 0 {
-		return fmt.Sprintf("%s: written: %s: %v", e.model, joinKeys(e.Written), e.Err)
+		return fmt.Sprintf("%s: written: %s: %v", e.Model, joinKeys(e.Written), e.Err)
 	}
 	cure := "repeat it to write the rest"
 	var conflict *ConflictError
-	if errors.As(e.Err, &conflict) {
+	if errors.As(e.Err, &conflict) || errors.Is(e.Err, ErrExists) {
 		cure = "load again before you write the rest"
 	}
-	return fmt.Sprintf("%s: written in part: %s, but not %s: %s: %v", e.model, joinKeys(e.Written), joinKeys(e.Rest),
+	return fmt.Sprintf("%s: written in part: %s, but not %s: %s: %v", e.Model, joinKeys(e.Written), joinKeys(e.Rest),
 		cure, e.Err)
 }
 
@@ -387,15 +403,15 @@ func public(m *model.Model, err error) error {
 	case *operation.Conflict:
 		return conflictError(e)
 	case *operation.Exists:
-		return &existsError{e.Name, conflictError(&e.Conflict)}
+		return existsError(e)
 	case *operation.NotFound:
 		return &NotFoundError{Model: e.Label, Field: e.Field, Key: keyOf(e.Place), Pending: e.Pending}
 	case *operation.Unknown:
-		return &OutcomeUnknownError{model: e.Label, Items: keysOf(e.Items), Err: public(m, e.Err), patch: e.Patch}
+		return &OutcomeUnknownError{Model: e.Label, Items: keysOf(e.Items), Err: public(m, e.Err), patch: e.Patch}
 	case *operation.Partial:
-		return &PartialError{model: e.Label, Written: keysOf(e.Written), Rest: keysOf(e.Rest), Err: public(m, e.Err)}
+		return &PartialError{Model: e.Label, Written: keysOf(e.Written), Rest: keysOf(e.Rest), Err: public(m, e.Err)}
 	case *operation.TooLarge:
-		return &TooLargeError{model: "mapper", Field: e.Field, Key: keyOf(e.Place), Size: e.Size}
+		return &TooLargeError{Model: "mapper", Field: e.Field, Key: keyOf(e.Place), Size: e.Size}
 	case *operation.Interrupted:
 		if e.Last == nil {
 			return fmt.Errorf("%s: %w", e.Label, e.Err)
@@ -416,7 +432,7 @@ func public(m *model.Model, err error) error {
 		return publicAll(m, e)
 	case *write.Outgrown:
 		r := e.Request
-		return &TooLargeError{model: r.Label, Field: r.Field, Key: keyOf(r.Place), err: e.Err}
+		return &TooLargeError{Model: r.Label, Field: r.Field, Key: keyOf(r.Place), err: e.Err}
 	}
 	return valueError(m, err)
 }
@@ -437,7 +453,7 @@ func valueError(m *model.Model, err error) error {
 	label := m.Label()
 	switch e := err.(type) {
 	case *change.NotLoaded:
-		out := &NotLoadedError{model: label, Field: e.Field, needs: e.Needs, element: e.Element}
+		out := &NotLoadedError{Model: label, Field: e.Field, needs: e.Needs, element: e.Element}
 		if e.At.Table != nil {
 			out.Key = keyOf(e.At)
 		}
@@ -450,13 +466,13 @@ func valueError(m *model.Model, err error) error {
 			err: fmt.Errorf("%s.%s: %s", label, e.Field, reason),
 		}
 	case *change.TooLarge:
-		out := &TooLargeError{model: label, Field: e.Field, Key: keyOf(e.At), Size: e.Size, local: e.Local}
+		out := &TooLargeError{Model: label, Field: e.Field, Key: keyOf(e.At), Size: e.Size, local: e.Local}
 		for _, w := range e.Heaviest {
 			out.heaviest = append(out.heaviest, fmt.Sprintf("%s %d", w.Name, w.Bytes))
 		}
 		return out
 	case *change.UnresolvedError:
-		return &OutcomeUnknownError{model: label, Items: keysOf(e.Places), Err: e.Err}
+		return &OutcomeUnknownError{Model: label, Items: keysOf(e.Places), Err: e.Err}
 	case *search.NotFound:
 		return &NotFoundError{Model: label, Field: m.Root().Name, Key: keyOf(e.Root), Pending: e.Pending, name: e.Name}
 	}
@@ -473,7 +489,7 @@ func valueError(m *model.Model, err error) error {
 
 func conflictError(e *operation.Conflict) *ConflictError {
 	out := &ConflictError{
-		model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet,
+		Model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet,
 		pending: e.Pending, tag: e.Tag,
 	}
 	for _, it := range e.Items {
@@ -485,7 +501,7 @@ func conflictError(e *operation.Conflict) *ConflictError {
 		if e.Patch {
 			what = "condition"
 		}
-		out.Items = append(out.Items, ItemConflict{Key: key, Field: it.Field, Conflict: what})
+		out.Items = append(out.Items, ItemConflict{Model: e.Label, Key: key, Field: it.Field, Conflict: what})
 	}
 	return out
 }

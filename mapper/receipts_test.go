@@ -46,7 +46,7 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 				f.Errorf("%s: %v, %v", f.Schema.Label(), receipt, err)
 			}
 			var conflict *ConflictError
-			if errors.As(err, &conflict) && conflict.model != "" && receipt.Refused.Max == 0 {
+			if errors.As(err, &conflict) && conflict.Model != "" && receipt.Refused.Max == 0 {
 				f.Errorf("%s: refused, and not charged: %v, %v", f.Schema.Label(), receipt, err)
 			}
 			applied += len(receipt.Predicted().Items)

@@ -381,7 +381,7 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 		}
 		r, err := mapper.Transact(ctx, append([]mapper.Part{w.m.SavePart(e)}, w.checks(at, ended)...)...)
 		var conflict *mapper.ConflictError
-		if !errors.As(err, &conflict) || ended {
+		if !errors.As(err, &conflict) && !errors.Is(err, mapper.ErrExists) || ended {
 			return r, err
 		}
 		var t write.Tally
