@@ -188,6 +188,7 @@ func (t *Totals) sorted() []total {
 	for _, row := range t.rows {
 		r := *row
 		r.Consumed.Indexes = maps.Clone(r.Consumed.Indexes)
+		r.Consumed.VectorBytes = maps.Clone(r.Consumed.VectorBytes)
 		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b total) int {

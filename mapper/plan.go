@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 )
 
 // ItemPlan is one item of a plan or receipt.
@@ -234,17 +235,25 @@ type Consumed struct {
 	RCU float64 `json:"rcu"`
 	// Indexes is the part of WCU that each secondary index consumed, by "table/index"; nil for none.
 	Indexes map[string]float64 `json:"indexes,omitempty"`
+	// VectorBytes are the bytes that writes to each vector index consumed, by "table/index"; nil for none.
+	// DynamoDB charges vector indexes by bytes, which are no units and not in WCU.
+	VectorBytes map[string]float64 `json:"vectorBytes,omitempty"`
 }
 
 // add adds what another call consumed.
 func (c *Consumed) add(o Consumed) {
 	c.WCU += o.WCU
 	c.RCU += o.RCU
-	for name, n := range o.Indexes {
-		if c.Indexes == nil {
-			c.Indexes = map[string]float64{}
-		}
-		c.Indexes[name] += n
+	addAll(&c.Indexes, o.Indexes)
+	addAll(&c.VectorBytes, o.VectorBytes)
+}
+
+func addAll(to *map[string]float64, more map[string]float64) {
+	if *to == nil && len(more) > 0 {
+		*to = map[string]float64{}
+	}
+	for name, n := range more {
+		(*to)[name] += n
 	}
 }
 
@@ -337,6 +346,9 @@ func (r *Receipt) charged(b *strings.Builder, p *Plan) {
 	} else {
 		b.WriteString("predicted " + predicted + "; the engine reported " + consumed)
 		p.details(b)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Consumed.VectorBytes)) {
+		fmt.Fprintf(b, "; written to the vector index %s: %s", name, attr.Bytes(int(r.Consumed.VectorBytes[name])))
 	}
 	if r.Refused.Max > 0 {
 		b.WriteString("; refused writes, which are charged and not reported: " + r.Refused.String() + " WCU")

@@ -50,8 +50,10 @@ func tallyOf(u *read.Usage) *tally {
 // receipt returns the receipt of the requests so far.
 func (t *tally) receipt() *Receipt {
 	return &Receipt{
-		Refused:  t.Refused,
-		Consumed: Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
+		Refused: t.Refused,
+		Consumed: Consumed{
+			WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes, VectorBytes: t.Vectors,
+		},
 		LeftBehind: keysOf(
 			t.LeftBehind,
 		), Carried: keysOf(t.Carried), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped, tally: t,

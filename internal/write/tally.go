@@ -22,6 +22,9 @@ type Tally struct {
 	// among them that indexes took, by "table/index".
 	ConsumedWCU, ConsumedRCU float64
 	Indexes                  map[string]float64
+	// Vectors are the bytes that DynamoDB reported for writes to vector indexes, by "table/index". They are
+	// no units, and in no sum.
+	Vectors map[string]float64
 	// Objects are the requests to S3.
 	Objects cost.Objects
 
@@ -50,7 +53,10 @@ func (t *Tally) AddAll(all []Tally) {
 			t.Predicted.add(name, n)
 		}
 		for name, n := range u.Indexes {
-			t.index(name, n)
+			count(&t.Indexes, name, n)
+		}
+		for name, n := range u.Vectors {
+			count(&t.Vectors, name, n)
 		}
 	}
 }
@@ -108,8 +114,12 @@ func (t *Tally) charge(c *types.ConsumedCapacity, requests []*Request) (table fl
 		for name, x := range all {
 			n := writes(x.CapacityUnits, x.WriteCapacityUnits, x.ReadCapacityUnits)
 			table -= n
-			t.index(askedTable(aws.ToString(c.TableName), requests)+"/"+name, n)
+			count(&t.Indexes, askedTable(aws.ToString(c.TableName), requests)+"/"+name, n)
 		}
+	}
+	for name, x := range c.VectorIndexes {
+		n := aws.ToFloat64(x.VectorWriteRequestBytes)
+		count(&t.Vectors, askedTable(aws.ToString(c.TableName), requests)+"/"+name, n)
 	}
 	return table
 }
@@ -132,12 +142,13 @@ func writes(all, writes, reads *float64) float64 {
 	return aws.ToFloat64(all)
 }
 
-func (t *Tally) index(name string, n float64) {
+// count adds n to the number of an index, unless it is 0.
+func count(all *map[string]float64, name string, n float64) {
 	if n == 0 {
 		return
 	}
-	if t.Indexes == nil {
-		t.Indexes = map[string]float64{}
+	if *all == nil {
+		*all = map[string]float64{}
 	}
-	t.Indexes[name] += n
+	(*all)[name] += n
 }
