@@ -434,7 +434,7 @@ func public(m *model.Model, err error) error {
 		r := e.Request
 		return &TooLargeError{Model: r.Label, Field: r.Field, Key: keyOf(r.Place), err: e.Err}
 	}
-	return valueError(m, err)
+	return throttled(m, valueError(m, err))
 }
 
 func publicAll(m *model.Model, all []error) error {
