@@ -62,8 +62,8 @@ var cures = map[ThrottlingLimit]string{
 // String returns what is throttled, by which limit, and the cure.
 func (r ThrottlingReason) String() string {
 	_, name, _ := strings.Cut(r.Resource, ":table/")
-	cure, known := cures[r.Limit]
-	if !known {
+	cure, ok := cures[r.Limit]
+	if !ok {
 		return strings.TrimSpace(r.Reason + " " + name)
 	}
 	return fmt.Sprintf("%s %s: %s", r.Reason, name, cure)
@@ -107,7 +107,7 @@ func throttlingReason(reason, resource string) ThrottlingReason {
 	limit, table := strings.CutPrefix(limit, "Table")
 	limit, write := strings.CutPrefix(limit, "Write")
 	limit, read := strings.CutPrefix(limit, "Read")
-	if _, known := cures[ThrottlingLimit(limit)]; known && index != table && write != read {
+	if _, ok := cures[ThrottlingLimit(limit)]; ok && index != table && write != read {
 		out.Limit, out.Index, out.Write = ThrottlingLimit(limit), index, write
 	}
 	return out

@@ -10,7 +10,7 @@ import (
 
 // Bytes of vector indexes are counted by index, and in no sum of units: also over several answers, and
 // over tallies of requests that were sent at once.
-func TestVectorBytesAreCountedApart(t *testing.T) {
+func TestVectorBytesAreInNoSumOfUnits(t *testing.T) {
 	t.Parallel()
 	out := dynamodb.PutItemOutput{ConsumedCapacity: &types.ConsumedCapacity{
 		TableName: aws.String("t"), CapacityUnits: aws.Float64(2),
