@@ -140,6 +140,7 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 			o.errs.Add(ctx, 1, with)
 			text := typeOf(err)
 			span.SetAttributes(attribute.String("error.type", text))
+			span.SetAttributes(throttling(err)...)
 			if o.texts {
 				text = err.Error()
 				span.RecordError(err)
@@ -150,12 +151,26 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 	}
 }
 
+// throttling returns the reasons of a throttled call, by DynamoDB's names, which have no keys and no values.
+func throttling(err error) []attribute.KeyValue {
+	var throttled *mapper.ThrottledError
+	if !errors.As(err, &throttled) || len(throttled.Reasons) == 0 {
+		return nil
+	}
+	names := make([]string, len(throttled.Reasons))
+	for i, r := range throttled.Reasons {
+		names[i] = r.Reason
+	}
+	return []attribute.KeyValue{attribute.StringSlice("itemize.throttling.reasons", names)}
+}
+
 // typeOf returns the error.type of a call. There are few values, mapper's own errors first.
 func typeOf(err error) string {
 	var conflict *mapper.ConflictError
 	var unknown *mapper.OutcomeUnknownError
 	var partial *mapper.PartialError
 	var value *mapper.ValueError
+	var throttled *mapper.ThrottledError
 	switch {
 	case errors.As(err, &partial):
 		return "mapper.PartialError"
@@ -167,6 +182,8 @@ func typeOf(err error) string {
 		return "mapper.ConflictError"
 	case errors.As(err, &value):
 		return "mapper.ValueError"
+	case errors.As(err, &throttled):
+		return "mapper.ThrottledError"
 	case errors.Is(err, context.Canceled):
 		return "context.Canceled"
 	case errors.Is(err, context.DeadlineExceeded):
