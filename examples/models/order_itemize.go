@@ -408,6 +408,7 @@ var OrderFields = mapperimpl.Handles[OrderHandles](orderForm)
 
 // OrderHandles is the type of OrderFields.
 type OrderHandles struct {
+	// Status is the attribute "Status" (S) of the item ORDER#{N:06}#HEAD.
 	Status *field.String[Order, string]
 }
 
@@ -416,7 +417,9 @@ var LineFields = mapperimpl.Handles[LineHandles](lineForm)
 
 // LineHandles is the type of LineFields.
 type LineHandles struct {
-	SKU   *field.String[Line, string]
+	// SKU is the attribute "SKU" (S) of each item ORDER#{^N:06}#LINE#{Line:03}.
+	SKU *field.String[Line, string]
+	// Count is the attribute "Count" (N) of each item ORDER#{^N:06}#LINE#{Line:03}.
 	Count *field.Number[Line, int]
 }
 
@@ -425,6 +428,7 @@ var PriceFields = mapperimpl.Handles[PriceHandles](priceForm)
 
 // PriceHandles is the type of PriceFields.
 type PriceHandles struct {
+	// Cents is the attribute "Cents" (N) of each item ORDER#{^N:06}#PRICE#{Line:03}.
 	Cents *field.Number[Price, int]
 }
 

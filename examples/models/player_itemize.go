@@ -609,15 +609,24 @@ var PlayerFields = mapperimpl.Handles[PlayerHandles](playerForm)
 
 // PlayerHandles is the type of PlayerFields.
 type PlayerHandles struct {
-	Name    *field.String[Player, string]
-	Joined  *field.Time[Player, time.Time]
-	Badges  *field.Set[Player, string]
-	Score   *field.Struct[Player, Score]
-	Avatar  *field.Struct[Player, Avatar]
+	// Name is the attribute "Name" (S) of the item PROFILE.
+	Name *field.String[Player, string]
+	// Joined is the attribute "Joined" (S) of the item PROFILE.
+	Joined *field.Time[Player, time.Time]
+	// Badges is the attribute "badges" (SS) of the item PROFILE.
+	Badges *field.Set[Player, string]
+	// Score is the item STAT#Score.
+	Score *field.Struct[Player, Score]
+	// Avatar is the item AVATAR.
+	Avatar *field.Struct[Player, Avatar]
+	// Session is the item SESSION.
 	Session *field.Struct[Player, Session]
-	Notes   *field.Map[Player, map[string]string, string, *field.String[Player, string]]
-	Home    *field.Struct[Player, Address]
-	Rank    *field.Number[Player, int]
+	// Notes is the attribute "Notes" (M) of the item NOTES.
+	Notes *field.Map[Player, map[string]string, string, *field.String[Player, string]]
+	// Home is the attribute "Home" (M) of the item PROFILE.
+	Home *field.Struct[Player, Address]
+	// Rank is the attribute "Rank" (N) of the item STAT#Rank.
+	Rank *field.Number[Player, int]
 }
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
@@ -625,8 +634,10 @@ var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
 
 // AddressHandles is the type of AddressFields.
 type AddressHandles struct {
+	// Street is the entry "Street" (S) of a map.
 	Street *field.String[Address, string]
-	City   *field.String[Address, string]
+	// City is the entry "City" (S) of a map.
+	City *field.String[Address, string]
 }
 
 // ScoreFields has the stored fields of a Score: for patches, conditions, filters and projections.
@@ -634,8 +645,10 @@ var ScoreFields = mapperimpl.Handles[ScoreHandles](scoreForm)
 
 // ScoreHandles is the type of ScoreFields.
 type ScoreHandles struct {
+	// Points is the attribute "points" (N) of the item STAT#Score.
 	Points *field.Number[Score, int]
-	Level  *field.Number[Score, int]
+	// Level is the attribute "level" (N) of the item STAT#Score.
+	Level *field.Number[Score, int]
 }
 
 // AvatarFields has the stored fields of an Avatar: for patches, conditions, filters and projections.
@@ -643,8 +656,10 @@ var AvatarFields = mapperimpl.Handles[AvatarHandles](avatarForm)
 
 // AvatarHandles is the type of AvatarFields.
 type AvatarHandles struct {
+	// Image is the attribute "Image" (B) of the item AVATAR.
 	Image *field.Bytes[Avatar, []byte]
-	Type  *field.String[Avatar, string]
+	// Type is the attribute "Type" (S) of the item AVATAR.
+	Type *field.String[Avatar, string]
 }
 
 // MatchFields has the stored fields of a Match: for patches, conditions, filters and projections.
@@ -652,6 +667,7 @@ var MatchFields = mapperimpl.Handles[MatchHandles](matchForm)
 
 // MatchHandles is the type of MatchFields.
 type MatchHandles struct {
+	// Points is the attribute "Points" (N) of each item MATCH#{Start}#{ID}.
 	Points *field.Number[Match, int]
 }
 
@@ -660,6 +676,7 @@ var FriendFields = mapperimpl.Handles[FriendHandles](friendForm)
 
 // FriendHandles is the type of FriendFields.
 type FriendHandles struct {
+	// Since is the attribute "since" (N) of each item FRIEND#{key}.
 	Since *field.Time[Friend, time.Time]
 }
 
@@ -668,7 +685,9 @@ var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
 
 // SessionHandles is the type of SessionFields.
 type SessionHandles struct {
+	// Token is the attribute "Token" (S) of the item SESSION.
 	Token *field.String[Session, string]
+	// Until is the attribute "until" (S) of the item SESSION.
 	Until *field.Time[Session, time.Time]
 }
 
@@ -677,7 +696,9 @@ var ResultFields = mapperimpl.Handles[ResultHandles](resultForm)
 
 // ResultHandles is the type of ResultFields.
 type ResultHandles struct {
-	Wins   *field.Number[Result, int]
+	// Wins is the attribute "Wins" (N) of each item RESULT#{key:sortable}.
+	Wins *field.Number[Result, int]
+	// Losses is the attribute "Losses" (N) of each item RESULT#{key:sortable}.
 	Losses *field.Number[Result, int]
 }
 

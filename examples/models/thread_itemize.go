@@ -153,8 +153,11 @@ var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)
 
 // ThreadHandles is the type of ThreadFields.
 type ThreadHandles struct {
-	Message  *field.String[Thread, string]
-	Views    *field.Number[Thread, int]
+	// Message is the attribute "Message" (S) of the item {Subject}.
+	Message *field.String[Thread, string]
+	// Views is the attribute "Views" (N) of the item {Subject}.
+	Views *field.Number[Thread, int]
+	// LastPost is the attribute "LastPost" (S) of the item {Subject}.
 	LastPost *field.Time[Thread, time.Time]
 }
 

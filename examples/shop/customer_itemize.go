@@ -217,11 +217,17 @@ var CustomerFields = mapperimpl.Handles[CustomerHandles](customerForm)
 
 // CustomerHandles is the type of CustomerFields.
 type CustomerHandles struct {
-	Name    *field.String[Customer, string]
-	Mail    *field.String[Customer, string]
+	// Name is the attribute "name" (S) of the item profile.
+	Name *field.String[Customer, string]
+	// Mail is the attribute "mail" (S) of the item profile.
+	Mail *field.String[Customer, string]
+	// Edition is the attribute "_v" (N) of the item profile.
 	Edition *field.Number[Customer, int]
-	Groups  *field.Set[Customer, string]
-	Since   *field.Time[Customer, time.Time]
+	// Groups is the attribute "groups" (SS) of the item profile.
+	Groups *field.Set[Customer, string]
+	// Since is the attribute "since" (N) of the item profile.
+	Since *field.Time[Customer, time.Time]
+	// Balance is the item balance.
 	Balance *field.Struct[Customer, Balance]
 }
 
@@ -230,6 +236,7 @@ var BalanceFields = mapperimpl.Handles[BalanceHandles](balanceForm)
 
 // BalanceHandles is the type of BalanceFields.
 type BalanceHandles struct {
+	// Cents is the attribute "cents" (N) of the item balance.
 	Cents *field.Number[Balance, int64]
 }
 
@@ -238,9 +245,12 @@ var OrderFields = mapperimpl.Handles[OrderHandles](orderForm)
 
 // OrderHandles is the type of OrderFields.
 type OrderHandles struct {
+	// Placed is the attribute "day" (S) of each item order|{Placed:date}|{No}.
 	Placed *field.Key[Order, time.Time]
-	State  *field.String[Order, string]
-	Cents  *field.Number[Order, int64]
+	// State is the attribute "_s" (S) of each item order|{Placed:date}|{No}.
+	State *field.String[Order, string]
+	// Cents is the attribute "cents" (N) of each item order|{Placed:date}|{No}.
+	Cents *field.Number[Order, int64]
 }
 
 var customerForm = mapperimpl.Struct(mapperimpl.Funcs[Customer]{},

@@ -210,6 +210,7 @@ type promoted struct {
 	name   string
 	handle handle
 	tag    string
+	docs   []string
 }
 
 func (g *generator) promoted(s *structure) []promoted {
@@ -233,7 +234,7 @@ func (g *generator) promoted(s *structure) []promoted {
 			case g.resolves(s, f.Name, here):
 				taken[f.Name] = true
 				h := g.handleOf(goType(s.t), f, u&steps != 0)
-				out = append(out, promoted{f.Name, *h.unless(u), tagText(f)})
+				out = append(out, promoted{f.Name, *h.unless(u), tagText(f), in.docs[i]})
 			}
 		}
 	}
@@ -279,22 +280,23 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 	st := goType(s.t)
 	more := []any{s.form}
 	var declarations []code
-	add := func(name string, h handle) {
-		declarations = append(declarations, code{name, " *", of(fieldOf(h.kind), append([]any{st}, h.types...)...)})
+	add := func(name string, h handle, docs []string) {
+		declarations = append(declarations, s.comment(name, docs),
+			code{name, " *", of(fieldOf(h.kind), append([]any{st}, h.types...)...), "\n"})
 	}
 	for _, r := range g.rows(s) {
 		if r.handle == nil {
 			continue
 		}
 		f := s.t.Fields[r.index]
-		add(f.Name, *r.handle)
+		add(f.Name, *r.handle, s.docs[r.index])
 		if selfContaining(s.t) { // its form is defined later
 			more = append(more, call(impl("Field"), g.row(s, r)...))
 		}
 	}
 	for _, p := range g.promoted(s) {
 		obj, _, _ := types.LookupFieldOrMethod(st, true, g.p.types, p.name)
-		add(p.name, p.handle)
+		add(p.name, p.handle, p.docs)
 		more = append(more,
 			call(impl("Field"), quoted(p.name), quoted(p.tag), at(st, p.name, obj.Type()), p.handle.form))
 	}
@@ -305,7 +307,7 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 	w.comment(typ + " is the type of " + s.handles + ".")
 	w.p("type ", typ, " struct {")
 	for _, d := range declarations {
-		w.p(d)
+		w.write(d)
 	}
 	w.p("}\n")
 }

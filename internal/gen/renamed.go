@@ -39,7 +39,7 @@ func Renamed(old, made []byte) ([]string, error) {
 // changes pairs names of one scope, and describes the exported ones that changed.
 func changes(from, to string, before, after []declared) (now map[string]string, out []string) {
 	now = map[string]string{}
-	var free, gone []declared
+	var free, lost []declared
 	for _, d := range after {
 		if slices.ContainsFunc(before, func(o declared) bool { return o.name == d.name }) {
 			now[d.name] = d.name
@@ -63,7 +63,7 @@ func changes(from, to string, before, after []declared) (now map[string]string, 
 			}
 			free = slices.Delete(free, i, i+1)
 		case ast.IsExported(o.name):
-			gone = append(gone, o)
+			lost = append(lost, o)
 		}
 	}
 	added := ""
@@ -72,8 +72,8 @@ func changes(from, to string, before, after []declared) (now map[string]string, 
 			added += ", " + to + d.name
 		}
 	}
-	for _, o := range gone {
-		text := from + o.name + " is gone"
+	for _, o := range lost {
+		text := from + o.name + " is removed"
 		if added != "" {
 			text += "; new: " + added[2:]
 		}

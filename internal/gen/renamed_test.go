@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A run says which exported names of generated code change, paired by what they select.
+// A run says which exported names of generated code change, paired by their comments.
 func TestRenamedNamesAreAnnounced(t *testing.T) {
 	const old = `package p
 
@@ -51,7 +51,7 @@ type ProjectHandles struct {
 		"ProjectKeyTags is now projectKeyTags", "ProjectByOwner is now ProjectOwned",
 		"ProjectHandles.Name is now ProjectHandles.Title",
 		"ProjectKey.HEAD is now ProjectKey.Root",
-		"ProjectKey.Old is gone; new: ProjectKey.New",
+		"ProjectKey.Old is removed; new: ProjectKey.New",
 		"ProjectKeyTags.Value is now projectKeyTags.Word",
 	}
 	if d := cmp.Diff(want, got); d != "" {

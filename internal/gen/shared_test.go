@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -117,9 +118,9 @@ type line struct {
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
 	}
-	text := files["a_itemize.go"]
+	text := regexp.MustCompile(`(?m)^\t// .*\n`).ReplaceAllString(files["a_itemize.go"], "")
 	for _, want := range []string{
-		"type AHandles struct {\n\tName  *field.String[A, string]\n\tInner *field.Struct[A, struct {",
+		"type AHandles struct {\n\tName *field.String[A, string]\n\tInner *field.Struct[A, struct {",
 		"\tBy *field.String[A, string]\n",
 		`mapperimpl.Field("Name", "name,omitempty", func(v *A) *string { return &v.Name }, ` +
 			`mapperimpl.String[string]())`,

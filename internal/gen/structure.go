@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"fmt"
 	"go/types"
 	"slices"
 	"strings"
@@ -25,8 +26,9 @@ type structure struct {
 	// form, same, clone and handles are the names of the generated code; handles is "" for a type
 	// without handles.
 	form, same, clone, handles string
-	model                      *Model // whose type it is, or nil
-	hint                       string // what a struct without a name is called
+	model                      *Model           // whose type it is, or nil
+	hint                       string           // what a struct without a name is called
+	docs                       map[int][]string // where the fields are stored, for the comments of handles
 }
 
 // use says what a field is for.
@@ -144,6 +146,7 @@ func (s *structures) item(e *schema.Entity, it *schema.Item) {
 		}
 	case it.Field != nil:
 		s.mark(e.Type, it.Field.Path, steps)
+		s.describe(e.Type, it.Field.Path, "the item "+templateText(it))
 		s.of(deref(it.Field.Type))
 	}
 	for _, a := range it.Attributes {
@@ -151,6 +154,9 @@ func (s *structures) item(e *schema.Entity, it *schema.Item) {
 			s.mark(root, a.Value.Path, stored)
 		} else {
 			s.mark(root, a.Value.Path, stored|settable)
+		}
+		if len(a.Value.Path) > 0 {
+			s.describe(root, a.Value.Path, storedAs(it, a))
 		}
 		if !a.Value.Type.Opaque() {
 			s.inside(a.Value.Type)
@@ -228,6 +234,7 @@ func (s *structures) inside(t *schema.Type) {
 	s.of(t).compared = true
 	for _, f := range t.EncodedFields() {
 		s.mark(t, f.Path, stored|settable)
+		s.describe(t, f.Path, fmt.Sprintf("the entry %q (%s) of a map", f.Name, wireWord(f.Type.Wire(f.AV.Options))))
 		s.inside(f.Type)
 	}
 }

@@ -92,11 +92,14 @@ func (w *writer) p(args ...any) {
 func (w *writer) comment(text string) { w.write(comment(text)) }
 
 // comment is a comment of one paragraph, in lines that are not too long.
-func comment(text string) code {
+func comment(text string) code { return commentIn(text, maxColumns) }
+
+// commentIn is a comment in lines of at most so many columns.
+func commentIn(text string, most int) code {
 	var all code
 	line := "//"
 	for _, word := range strings.Fields(gate.Line(text)) {
-		if len(line)+1+len(word) > maxColumns && line != "//" {
+		if len(line)+1+len(word) > most && line != "//" {
 			all = append(all, line+"\n")
 			line = "//"
 		}

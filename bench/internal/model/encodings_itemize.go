@@ -301,10 +301,15 @@ var EncodedFields = mapperimpl.Handles[EncodedHandles](encodedForm)
 
 // EncodedHandles is the type of EncodedFields.
 type EncodedHandles struct {
-	Root   *field.String[Encoded, string]
-	Item   *field.Struct[Encoded, Encodings]
+	// Root is the attribute "Root" (S) of the item HEAD.
+	Root *field.String[Encoded, string]
+	// Item is the item ITEM.
+	Item *field.Struct[Encoded, Encodings]
+	// Nested is the attribute "Nested" (M) of the item NESTED.
 	Nested *field.Value[Encoded, Encodings]
-	Attrs  *field.Value[Encoded, []Encodings]
+	// Attrs is the attribute "Attrs" (L) of the item ATTRS.
+	Attrs *field.Value[Encoded, []Encodings]
+	// Values is the attribute "Values" (M) of the item VALUES.
 	Values *field.Value[Encoded, map[string]*Encodings]
 }
 
@@ -313,51 +318,141 @@ var EncodingsFields = mapperimpl.Handles[EncodingsHandles](encodingsForm)
 
 // EncodingsHandles is the type of EncodingsFields.
 type EncodingsHandles struct {
-	Text        *field.String[Encodings, string]
-	Word        *field.String[Encodings, Word]
-	Bool        *field.Bool[Encodings, bool]
-	Int         *field.Number[Encodings, int]
-	Count       *field.Number[Encodings, Count]
-	Int8        *field.Number[Encodings, int8]
-	Uint64      *field.Number[Encodings, uint64]
-	Float       *field.Number[Encodings, float64]
-	Float32     *field.Number[Encodings, float32]
-	IntPtr      *field.Value[Encodings, *int]
-	TextPtr     *field.Value[Encodings, *string]
-	Map         *field.Map[Encodings, map[string]int, string, *field.Number[Encodings, int]]
-	WordMap     *field.Map[Encodings, map[Word]string, Word, *field.String[Encodings, string]]
-	PtrMap      *field.Map[Encodings, map[string]*string, string, *field.Value[Encodings, *string]]
-	StructMap   *field.Map[Encodings, map[string]Inner, string, *field.Struct[Encodings, Inner]]
-	ListMap     *field.Map[Encodings, map[string][]int, string, *field.Value[Encodings, []int]]
-	CodeMap     *field.Value[Encodings, map[Code]string]
-	Struct      *field.Struct[Encodings, Inner]
-	StructPtr   *field.Struct[Encodings, Inner]
-	Bytes       *field.Bytes[Encodings, []byte]
-	ByteArray   *field.Value[Encodings, [4]byte]
-	List        *field.List[Encodings, string]
-	Array       *field.Value[Encodings, [3]int]
-	PtrList     *field.List[Encodings, *string]
-	StructList  *field.List[Encodings, Inner]
-	BytesList   *field.List[Encodings, []byte]
-	MapList     *field.List[Encodings, map[string]string]
-	Code        *field.Bool[Encodings, Code]
-	Time        *field.Time[Encodings, time.Time]
-	TimePtr     *field.Value[Encodings, *time.Time]
-	Unix        *field.Time[Encodings, time.Time]
-	UnixPtr     *field.Value[Encodings, *time.Time]
-	Any         *field.Value[Encodings, any]
-	Renamed     *field.String[Encodings, string]
-	Omitted     *field.String[Encodings, string]
-	OmittedInt  *field.Number[Encodings, int]
+	// Text is the attribute "Text" (S) of the item ITEM. It is also the attribute "Text" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	Text *field.String[Encodings, string]
+	// Word is the attribute "Word" (S) of the item ITEM. It is also the attribute "Word" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	Word *field.String[Encodings, Word]
+	// Bool is the attribute "Bool" (BOOL) of the item ITEM. It is also the attribute "Bool" (BOOL) of each item
+	// ELEMENT#{Key}. It has more places.
+	Bool *field.Bool[Encodings, bool]
+	// Int is the attribute "Int" (N) of the item ITEM. It is also the attribute "Int" (N) of each item ELEMENT#{Key}.
+	// It has more places.
+	Int *field.Number[Encodings, int]
+	// Count is the attribute "Count" (N) of the item ITEM. It is also the attribute "Count" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Count *field.Number[Encodings, Count]
+	// Int8 is the attribute "Int8" (N) of the item ITEM. It is also the attribute "Int8" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Int8 *field.Number[Encodings, int8]
+	// Uint64 is the attribute "Uint64" (N) of the item ITEM. It is also the attribute "Uint64" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Uint64 *field.Number[Encodings, uint64]
+	// Float is the attribute "Float" (N) of the item ITEM. It is also the attribute "Float" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Float *field.Number[Encodings, float64]
+	// Float32 is the attribute "Float32" (N) of the item ITEM. It is also the attribute "Float32" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Float32 *field.Number[Encodings, float32]
+	// IntPtr is the attribute "IntPtr" (N) of the item ITEM. It is also the attribute "IntPtr" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	IntPtr *field.Value[Encodings, *int]
+	// TextPtr is the attribute "TextPtr" (S) of the item ITEM. It is also the attribute "TextPtr" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	TextPtr *field.Value[Encodings, *string]
+	// Map is the attribute "Map" (M) of the item ITEM. It is also the attribute "Map" (M) of each item ELEMENT#{Key}.
+	// It has more places.
+	Map *field.Map[Encodings, map[string]int, string, *field.Number[Encodings, int]]
+	// WordMap is the attribute "WordMap" (M) of the item ITEM. It is also the attribute "WordMap" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	WordMap *field.Map[Encodings, map[Word]string, Word, *field.String[Encodings, string]]
+	// PtrMap is the attribute "PtrMap" (M) of the item ITEM. It is also the attribute "PtrMap" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	PtrMap *field.Map[Encodings, map[string]*string, string, *field.Value[Encodings, *string]]
+	// StructMap is the attribute "StructMap" (M) of the item ITEM. It is also the attribute "StructMap" (M) of each
+	// item ELEMENT#{Key}. It has more places.
+	StructMap *field.Map[Encodings, map[string]Inner, string, *field.Struct[Encodings, Inner]]
+	// ListMap is the attribute "ListMap" (M) of the item ITEM. It is also the attribute "ListMap" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	ListMap *field.Map[Encodings, map[string][]int, string, *field.Value[Encodings, []int]]
+	// CodeMap is the attribute "CodeMap" (M) of the item ITEM. It is also the attribute "CodeMap" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	CodeMap *field.Value[Encodings, map[Code]string]
+	// Struct is the attribute "Struct" (M) of the item ITEM. It is also the attribute "Struct" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	Struct *field.Struct[Encodings, Inner]
+	// StructPtr is the attribute "StructPtr" (M) of the item ITEM. It is also the attribute "StructPtr" (M) of each
+	// item ELEMENT#{Key}. It has more places.
+	StructPtr *field.Struct[Encodings, Inner]
+	// Bytes is the attribute "Bytes" (B) of the item ITEM. It is also the attribute "Bytes" (B) of each item
+	// ELEMENT#{Key}. It has more places.
+	Bytes *field.Bytes[Encodings, []byte]
+	// ByteArray is the attribute "ByteArray" (B) of the item ITEM. It is also the attribute "ByteArray" (B) of each
+	// item ELEMENT#{Key}. It has more places.
+	ByteArray *field.Value[Encodings, [4]byte]
+	// List is the attribute "List" (L) of the item ITEM. It is also the attribute "List" (L) of each item
+	// ELEMENT#{Key}. It has more places.
+	List *field.List[Encodings, string]
+	// Array is the attribute "Array" (L) of the item ITEM. It is also the attribute "Array" (L) of each item
+	// ELEMENT#{Key}. It has more places.
+	Array *field.Value[Encodings, [3]int]
+	// PtrList is the attribute "PtrList" (L) of the item ITEM. It is also the attribute "PtrList" (L) of each item
+	// ELEMENT#{Key}. It has more places.
+	PtrList *field.List[Encodings, *string]
+	// StructList is the attribute "StructList" (L) of the item ITEM. It is also the attribute "StructList" (L) of each
+	// item ELEMENT#{Key}. It has more places.
+	StructList *field.List[Encodings, Inner]
+	// BytesList is the attribute "BytesList" (BS) of the item ITEM. It is also the attribute "BytesList" (BS) of each
+	// item ELEMENT#{Key}. It has more places.
+	BytesList *field.List[Encodings, []byte]
+	// MapList is the attribute "MapList" (L) of the item ITEM. It is also the attribute "MapList" (L) of each item
+	// ELEMENT#{Key}. It has more places.
+	MapList *field.List[Encodings, map[string]string]
+	// Code is the attribute "Code" (BOOL) of the item ITEM. It is also the attribute "Code" (BOOL) of each item
+	// ELEMENT#{Key}. It has more places.
+	Code *field.Bool[Encodings, Code]
+	// Time is the attribute "Time" (S) of the item ITEM. It is also the attribute "Time" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	Time *field.Time[Encodings, time.Time]
+	// TimePtr is the attribute "TimePtr" (S) of the item ITEM. It is also the attribute "TimePtr" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	TimePtr *field.Value[Encodings, *time.Time]
+	// Unix is the attribute "Unix" (N) of the item ITEM. It is also the attribute "Unix" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Unix *field.Time[Encodings, time.Time]
+	// UnixPtr is the attribute "UnixPtr" (N) of the item ITEM. It is also the attribute "UnixPtr" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	UnixPtr *field.Value[Encodings, *time.Time]
+	// Any is the attribute "Any" (any type) of the item ITEM. It is also the attribute "Any" (any type) of each item
+	// ELEMENT#{Key}. It has more places.
+	Any *field.Value[Encodings, any]
+	// Renamed is the attribute "other_name" (S) of the item ITEM. It is also the attribute "other_name" (S) of each
+	// item ELEMENT#{Key}. It has more places.
+	Renamed *field.String[Encodings, string]
+	// Omitted is the attribute "Omitted" (S) of the item ITEM. It is also the attribute "Omitted" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	Omitted *field.String[Encodings, string]
+	// OmittedInt is the attribute "OmittedInt" (N) of the item ITEM. It is also the attribute "OmittedInt" (N) of each
+	// item ELEMENT#{Key}. It has more places.
+	OmittedInt *field.Number[Encodings, int]
+	// OmittedList is the attribute "OmittedList" (L) of the item ITEM. It is also the attribute "OmittedList" (L) of
+	// each item ELEMENT#{Key}. It has more places.
 	OmittedList *field.List[Encodings, string]
-	Null        *field.String[Encodings, string]
-	Texts       *field.Set[Encodings, string]
-	Words       *field.Set[Encodings, Word]
-	Ints        *field.Set[Encodings, int]
-	Floats      *field.Set[Encodings, float64]
-	Blobs       *field.Set[Encodings, []byte]
-	BoolMap     *field.Map[Encodings, map[string]bool, string, *field.Bool[Encodings, bool]]
-	Allowed     *field.Map[Encodings, map[string]Count, string, *field.Number[Encodings, Count]]
+	// Null is the attribute "Null" (S) of the item ITEM. It is also the attribute "Null" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	Null *field.String[Encodings, string]
+	// Texts is the attribute "Texts" (SS) of the item ITEM. It is also the attribute "Texts" (SS) of each item
+	// ELEMENT#{Key}. It has more places.
+	Texts *field.Set[Encodings, string]
+	// Words is the attribute "Words" (SS) of the item ITEM. It is also the attribute "Words" (SS) of each item
+	// ELEMENT#{Key}. It has more places.
+	Words *field.Set[Encodings, Word]
+	// Ints is the attribute "Ints" (NS) of the item ITEM. It is also the attribute "Ints" (NS) of each item
+	// ELEMENT#{Key}. It has more places.
+	Ints *field.Set[Encodings, int]
+	// Floats is the attribute "Floats" (NS) of the item ITEM. It is also the attribute "Floats" (NS) of each item
+	// ELEMENT#{Key}. It has more places.
+	Floats *field.Set[Encodings, float64]
+	// Blobs is the attribute "Blobs" (BS) of the item ITEM. It is also the attribute "Blobs" (BS) of each item
+	// ELEMENT#{Key}. It has more places.
+	Blobs *field.Set[Encodings, []byte]
+	// BoolMap is the attribute "BoolMap" (M) of the item ITEM. It is also the attribute "BoolMap" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	BoolMap *field.Map[Encodings, map[string]bool, string, *field.Bool[Encodings, bool]]
+	// Allowed is the attribute "Allowed" (M) of the item ITEM. It is also the attribute "Allowed" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	Allowed *field.Map[Encodings, map[string]Count, string, *field.Number[Encodings, Count]]
 }
 
 // InnerFields has the stored fields of an Inner: for patches, conditions, filters and projections.
@@ -365,7 +460,9 @@ var InnerFields = mapperimpl.Handles[InnerHandles](innerForm)
 
 // InnerHandles is the type of InnerFields.
 type InnerHandles struct {
+	// A is the entry "A" (S) of a map.
 	A *field.String[Inner, string]
+	// B is the entry "B" (N) of a map.
 	B *field.Number[Inner, int]
 }
 
@@ -508,51 +605,141 @@ var EncodedElementFields = mapperimpl.Handles[EncodedElementHandles](
 
 // EncodedElementHandles is the type of EncodedElementFields.
 type EncodedElementHandles struct {
-	Text        *field.String[EncodedElement, string]
-	Word        *field.String[EncodedElement, Word]
-	Bool        *field.Bool[EncodedElement, bool]
-	Int         *field.Number[EncodedElement, int]
-	Count       *field.Number[EncodedElement, Count]
-	Int8        *field.Number[EncodedElement, int8]
-	Uint64      *field.Number[EncodedElement, uint64]
-	Float       *field.Number[EncodedElement, float64]
-	Float32     *field.Number[EncodedElement, float32]
-	IntPtr      *field.Value[EncodedElement, *int]
-	TextPtr     *field.Value[EncodedElement, *string]
-	Map         *field.Map[EncodedElement, map[string]int, string, *field.Number[EncodedElement, int]]
-	WordMap     *field.Map[EncodedElement, map[Word]string, Word, *field.String[EncodedElement, string]]
-	PtrMap      *field.Map[EncodedElement, map[string]*string, string, *field.Value[EncodedElement, *string]]
-	StructMap   *field.Map[EncodedElement, map[string]Inner, string, *field.Struct[EncodedElement, Inner]]
-	ListMap     *field.Map[EncodedElement, map[string][]int, string, *field.Value[EncodedElement, []int]]
-	CodeMap     *field.Value[EncodedElement, map[Code]string]
-	Struct      *field.Struct[EncodedElement, Inner]
-	StructPtr   *field.Struct[EncodedElement, Inner]
-	Bytes       *field.Bytes[EncodedElement, []byte]
-	ByteArray   *field.Value[EncodedElement, [4]byte]
-	List        *field.List[EncodedElement, string]
-	Array       *field.Value[EncodedElement, [3]int]
-	PtrList     *field.List[EncodedElement, *string]
-	StructList  *field.List[EncodedElement, Inner]
-	BytesList   *field.List[EncodedElement, []byte]
-	MapList     *field.List[EncodedElement, map[string]string]
-	Code        *field.Bool[EncodedElement, Code]
-	Time        *field.Time[EncodedElement, time.Time]
-	TimePtr     *field.Value[EncodedElement, *time.Time]
-	Unix        *field.Time[EncodedElement, time.Time]
-	UnixPtr     *field.Value[EncodedElement, *time.Time]
-	Any         *field.Value[EncodedElement, any]
-	Renamed     *field.String[EncodedElement, string]
-	Omitted     *field.String[EncodedElement, string]
-	OmittedInt  *field.Number[EncodedElement, int]
+	// Text is the attribute "Text" (S) of the item ITEM. It is also the attribute "Text" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	Text *field.String[EncodedElement, string]
+	// Word is the attribute "Word" (S) of the item ITEM. It is also the attribute "Word" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	Word *field.String[EncodedElement, Word]
+	// Bool is the attribute "Bool" (BOOL) of the item ITEM. It is also the attribute "Bool" (BOOL) of each item
+	// ELEMENT#{Key}. It has more places.
+	Bool *field.Bool[EncodedElement, bool]
+	// Int is the attribute "Int" (N) of the item ITEM. It is also the attribute "Int" (N) of each item ELEMENT#{Key}.
+	// It has more places.
+	Int *field.Number[EncodedElement, int]
+	// Count is the attribute "Count" (N) of the item ITEM. It is also the attribute "Count" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Count *field.Number[EncodedElement, Count]
+	// Int8 is the attribute "Int8" (N) of the item ITEM. It is also the attribute "Int8" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Int8 *field.Number[EncodedElement, int8]
+	// Uint64 is the attribute "Uint64" (N) of the item ITEM. It is also the attribute "Uint64" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Uint64 *field.Number[EncodedElement, uint64]
+	// Float is the attribute "Float" (N) of the item ITEM. It is also the attribute "Float" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Float *field.Number[EncodedElement, float64]
+	// Float32 is the attribute "Float32" (N) of the item ITEM. It is also the attribute "Float32" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Float32 *field.Number[EncodedElement, float32]
+	// IntPtr is the attribute "IntPtr" (N) of the item ITEM. It is also the attribute "IntPtr" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	IntPtr *field.Value[EncodedElement, *int]
+	// TextPtr is the attribute "TextPtr" (S) of the item ITEM. It is also the attribute "TextPtr" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	TextPtr *field.Value[EncodedElement, *string]
+	// Map is the attribute "Map" (M) of the item ITEM. It is also the attribute "Map" (M) of each item ELEMENT#{Key}.
+	// It has more places.
+	Map *field.Map[EncodedElement, map[string]int, string, *field.Number[EncodedElement, int]]
+	// WordMap is the attribute "WordMap" (M) of the item ITEM. It is also the attribute "WordMap" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	WordMap *field.Map[EncodedElement, map[Word]string, Word, *field.String[EncodedElement, string]]
+	// PtrMap is the attribute "PtrMap" (M) of the item ITEM. It is also the attribute "PtrMap" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	PtrMap *field.Map[EncodedElement, map[string]*string, string, *field.Value[EncodedElement, *string]]
+	// StructMap is the attribute "StructMap" (M) of the item ITEM. It is also the attribute "StructMap" (M) of each
+	// item ELEMENT#{Key}. It has more places.
+	StructMap *field.Map[EncodedElement, map[string]Inner, string, *field.Struct[EncodedElement, Inner]]
+	// ListMap is the attribute "ListMap" (M) of the item ITEM. It is also the attribute "ListMap" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	ListMap *field.Map[EncodedElement, map[string][]int, string, *field.Value[EncodedElement, []int]]
+	// CodeMap is the attribute "CodeMap" (M) of the item ITEM. It is also the attribute "CodeMap" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	CodeMap *field.Value[EncodedElement, map[Code]string]
+	// Struct is the attribute "Struct" (M) of the item ITEM. It is also the attribute "Struct" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	Struct *field.Struct[EncodedElement, Inner]
+	// StructPtr is the attribute "StructPtr" (M) of the item ITEM. It is also the attribute "StructPtr" (M) of each
+	// item ELEMENT#{Key}. It has more places.
+	StructPtr *field.Struct[EncodedElement, Inner]
+	// Bytes is the attribute "Bytes" (B) of the item ITEM. It is also the attribute "Bytes" (B) of each item
+	// ELEMENT#{Key}. It has more places.
+	Bytes *field.Bytes[EncodedElement, []byte]
+	// ByteArray is the attribute "ByteArray" (B) of the item ITEM. It is also the attribute "ByteArray" (B) of each
+	// item ELEMENT#{Key}. It has more places.
+	ByteArray *field.Value[EncodedElement, [4]byte]
+	// List is the attribute "List" (L) of the item ITEM. It is also the attribute "List" (L) of each item
+	// ELEMENT#{Key}. It has more places.
+	List *field.List[EncodedElement, string]
+	// Array is the attribute "Array" (L) of the item ITEM. It is also the attribute "Array" (L) of each item
+	// ELEMENT#{Key}. It has more places.
+	Array *field.Value[EncodedElement, [3]int]
+	// PtrList is the attribute "PtrList" (L) of the item ITEM. It is also the attribute "PtrList" (L) of each item
+	// ELEMENT#{Key}. It has more places.
+	PtrList *field.List[EncodedElement, *string]
+	// StructList is the attribute "StructList" (L) of the item ITEM. It is also the attribute "StructList" (L) of each
+	// item ELEMENT#{Key}. It has more places.
+	StructList *field.List[EncodedElement, Inner]
+	// BytesList is the attribute "BytesList" (BS) of the item ITEM. It is also the attribute "BytesList" (BS) of each
+	// item ELEMENT#{Key}. It has more places.
+	BytesList *field.List[EncodedElement, []byte]
+	// MapList is the attribute "MapList" (L) of the item ITEM. It is also the attribute "MapList" (L) of each item
+	// ELEMENT#{Key}. It has more places.
+	MapList *field.List[EncodedElement, map[string]string]
+	// Code is the attribute "Code" (BOOL) of the item ITEM. It is also the attribute "Code" (BOOL) of each item
+	// ELEMENT#{Key}. It has more places.
+	Code *field.Bool[EncodedElement, Code]
+	// Time is the attribute "Time" (S) of the item ITEM. It is also the attribute "Time" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	Time *field.Time[EncodedElement, time.Time]
+	// TimePtr is the attribute "TimePtr" (S) of the item ITEM. It is also the attribute "TimePtr" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	TimePtr *field.Value[EncodedElement, *time.Time]
+	// Unix is the attribute "Unix" (N) of the item ITEM. It is also the attribute "Unix" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	Unix *field.Time[EncodedElement, time.Time]
+	// UnixPtr is the attribute "UnixPtr" (N) of the item ITEM. It is also the attribute "UnixPtr" (N) of each item
+	// ELEMENT#{Key}. It has more places.
+	UnixPtr *field.Value[EncodedElement, *time.Time]
+	// Any is the attribute "Any" (any type) of the item ITEM. It is also the attribute "Any" (any type) of each item
+	// ELEMENT#{Key}. It has more places.
+	Any *field.Value[EncodedElement, any]
+	// Renamed is the attribute "other_name" (S) of the item ITEM. It is also the attribute "other_name" (S) of each
+	// item ELEMENT#{Key}. It has more places.
+	Renamed *field.String[EncodedElement, string]
+	// Omitted is the attribute "Omitted" (S) of the item ITEM. It is also the attribute "Omitted" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	Omitted *field.String[EncodedElement, string]
+	// OmittedInt is the attribute "OmittedInt" (N) of the item ITEM. It is also the attribute "OmittedInt" (N) of each
+	// item ELEMENT#{Key}. It has more places.
+	OmittedInt *field.Number[EncodedElement, int]
+	// OmittedList is the attribute "OmittedList" (L) of the item ITEM. It is also the attribute "OmittedList" (L) of
+	// each item ELEMENT#{Key}. It has more places.
 	OmittedList *field.List[EncodedElement, string]
-	Null        *field.String[EncodedElement, string]
-	Texts       *field.Set[EncodedElement, string]
-	Words       *field.Set[EncodedElement, Word]
-	Ints        *field.Set[EncodedElement, int]
-	Floats      *field.Set[EncodedElement, float64]
-	Blobs       *field.Set[EncodedElement, []byte]
-	BoolMap     *field.Map[EncodedElement, map[string]bool, string, *field.Bool[EncodedElement, bool]]
-	Allowed     *field.Map[EncodedElement, map[string]Count, string, *field.Number[EncodedElement, Count]]
+	// Null is the attribute "Null" (S) of the item ITEM. It is also the attribute "Null" (S) of each item
+	// ELEMENT#{Key}. It has more places.
+	Null *field.String[EncodedElement, string]
+	// Texts is the attribute "Texts" (SS) of the item ITEM. It is also the attribute "Texts" (SS) of each item
+	// ELEMENT#{Key}. It has more places.
+	Texts *field.Set[EncodedElement, string]
+	// Words is the attribute "Words" (SS) of the item ITEM. It is also the attribute "Words" (SS) of each item
+	// ELEMENT#{Key}. It has more places.
+	Words *field.Set[EncodedElement, Word]
+	// Ints is the attribute "Ints" (NS) of the item ITEM. It is also the attribute "Ints" (NS) of each item
+	// ELEMENT#{Key}. It has more places.
+	Ints *field.Set[EncodedElement, int]
+	// Floats is the attribute "Floats" (NS) of the item ITEM. It is also the attribute "Floats" (NS) of each item
+	// ELEMENT#{Key}. It has more places.
+	Floats *field.Set[EncodedElement, float64]
+	// Blobs is the attribute "Blobs" (BS) of the item ITEM. It is also the attribute "Blobs" (BS) of each item
+	// ELEMENT#{Key}. It has more places.
+	Blobs *field.Set[EncodedElement, []byte]
+	// BoolMap is the attribute "BoolMap" (M) of the item ITEM. It is also the attribute "BoolMap" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	BoolMap *field.Map[EncodedElement, map[string]bool, string, *field.Bool[EncodedElement, bool]]
+	// Allowed is the attribute "Allowed" (M) of the item ITEM. It is also the attribute "Allowed" (M) of each item
+	// ELEMENT#{Key}. It has more places.
+	Allowed *field.Map[EncodedElement, map[string]Count, string, *field.Number[EncodedElement, Count]]
 }
 
 var encodedForm = mapperimpl.Struct(mapperimpl.Funcs[Encoded]{},

@@ -231,11 +231,16 @@ var UserFields = mapperimpl.Handles[UserHandles](userForm)
 
 // UserHandles is the type of UserFields.
 type UserHandles struct {
-	Email  *field.String[User, string]
-	Name   *field.String[User, string]
-	Home   *field.Struct[User, Address]
+	// Email is the attribute "Email" (S) of the item INFO.
+	Email *field.String[User, string]
+	// Name is the attribute "Name" (S) of the item INFO.
+	Name *field.String[User, string]
+	// Home is the item ADDRESS#HOME.
+	Home *field.Struct[User, Address]
+	// Office is the item ADDRESS#OFFICE.
 	Office *field.Struct[User, Address]
-	Cart   *field.Struct[User, Cart]
+	// Cart is the item CART.
+	Cart *field.Struct[User, Cart]
 }
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
@@ -243,8 +248,14 @@ var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
 
 // AddressHandles is the type of AddressFields.
 type AddressHandles struct {
-	Street  *field.String[Address, string]
-	City    *field.String[Address, string]
+	// Street is the attribute "Street" (S) of the item ADDRESS#HOME. It is also the attribute "Street" (S) of the item
+	// ADDRESS#OFFICE.
+	Street *field.String[Address, string]
+	// City is the attribute "City" (S) of the item ADDRESS#HOME. It is also the attribute "City" (S) of the item
+	// ADDRESS#OFFICE.
+	City *field.String[Address, string]
+	// Country is the attribute "Country" (S) of the item ADDRESS#HOME. It is also the attribute "Country" (S) of the
+	// item ADDRESS#OFFICE.
 	Country *field.String[Address, string]
 }
 
@@ -253,7 +264,9 @@ var CartFields = mapperimpl.Handles[CartHandles](cartForm)
 
 // CartHandles is the type of CartFields.
 type CartHandles struct {
-	SKUs  *field.List[Cart, string]
+	// SKUs is the attribute "SKUs" (L) of the item CART.
+	SKUs *field.List[Cart, string]
+	// Total is the attribute "Total" (N) of the item CART.
 	Total *field.Number[Cart, float64]
 }
 
@@ -262,12 +275,18 @@ var WishFields = mapperimpl.Handles[WishHandles](wishForm)
 
 // WishHandles is the type of WishFields.
 type WishHandles struct {
-	SKU   *field.String[Wish, string]
+	// SKU is the attribute "SKU" (S) of each item WISH#{AddedAt}.
+	SKU *field.String[Wish, string]
+	// Title is the attribute "Title" (S) of each item WISH#{AddedAt}.
 	Title *field.String[Wish, string]
+	// Notes is the attribute "Notes" (S) of each item WISH#{AddedAt}.
 	Notes *field.String[Wish, string]
+	// Price is the attribute "Price" (N) of each item WISH#{AddedAt}.
 	Price *field.Number[Wish, float64]
-	Qty   *field.Number[Wish, int]
-	Tags  *field.List[Wish, string]
+	// Qty is the attribute "Qty" (N) of each item WISH#{AddedAt}.
+	Qty *field.Number[Wish, int]
+	// Tags is the attribute "Tags" (L) of each item WISH#{AddedAt}.
+	Tags *field.List[Wish, string]
 }
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
@@ -275,10 +294,14 @@ var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
 
 // SessionHandles is the type of SessionFields.
 type SessionHandles struct {
-	User    *field.String[Session, string]
-	Agent   *field.String[Session, string]
+	// User is the attribute "User" (S) of the item SESSION.
+	User *field.String[Session, string]
+	// Agent is the attribute "Agent" (S) of the item SESSION.
+	Agent *field.String[Session, string]
+	// Started is the attribute "Started" (N) of the item SESSION.
 	Started *field.Number[Session, int64]
-	Hits    *field.Number[Session, int]
+	// Hits is the attribute "Hits" (N) of the item SESSION.
+	Hits *field.Number[Session, int]
 }
 
 var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},

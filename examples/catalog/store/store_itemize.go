@@ -315,14 +315,22 @@ var ProductFields = mapperimpl.Handles[ProductHandles](productForm)
 
 // ProductHandles is the type of ProductFields.
 type ProductHandles struct {
-	Title       *field.String[Product, string]
+	// Title is the attribute "Title" (S) of the item the item of the table ProductCatalog.
+	Title *field.String[Product, string]
+	// Description is the attribute "Description" (S) of the item the item of the table ProductCatalog.
 	Description *field.String[Product, string]
-	Authors     *field.Set[Product, string]
-	Price       *field.Number[Product, float64]
-	Quantity    *field.Number[Product, int]
-	Dimensions  *field.String[Product, string]
-	Tracks      *field.Map[Product, map[int]string, int, *field.String[Product, string]]
-	Image       *field.Value[Product, blob.Value[[]byte]]
+	// Authors is the attribute "Authors" (SS) of the item the item of the table ProductCatalog.
+	Authors *field.Set[Product, string]
+	// Price is the attribute "Price" (N) of the item the item of the table ProductAvailability.
+	Price *field.Number[Product, float64]
+	// Quantity is the attribute "Quantity" (N) of the item the item of the table ProductAvailability.
+	Quantity *field.Number[Product, int]
+	// Dimensions is the attribute "Dimensions" (S) of the item the item of the table ExtendedProductCatalog.
+	Dimensions *field.String[Product, string]
+	// Tracks is the attribute "Tracks" (M) of the item the item of the table ExtendedProductCatalog.
+	Tracks *field.Map[Product, map[int]string, int, *field.String[Product, string]]
+	// Image is the attribute "Image" (large value) of the item the item of the table ProductCatalog.
+	Image *field.Value[Product, blob.Value[[]byte]]
 }
 
 // ShelfFields has the stored fields of a Shelf: for patches, conditions, filters and projections.
@@ -330,6 +338,7 @@ var ShelfFields = mapperimpl.Handles[ShelfHandles](shelfForm)
 
 // ShelfHandles is the type of ShelfFields.
 type ShelfHandles struct {
+	// Room is the attribute "Room" (S) of the item HEAD.
 	Room *field.String[Shelf, string]
 }
 
@@ -338,12 +347,18 @@ var OneItemFields = mapperimpl.Handles[OneItemHandles](oneItemForm)
 
 // OneItemHandles is the type of OneItemFields.
 type OneItemHandles struct {
-	Title       *field.String[OneItem, string]
+	// Title is the attribute "Title" (S) of the item the item of the table OneItem.
+	Title *field.String[OneItem, string]
+	// Description is the attribute "Description" (S) of the item the item of the table OneItem.
 	Description *field.String[OneItem, string]
-	Price       *field.Number[OneItem, float64]
-	Quantity    *field.Number[OneItem, int]
-	Dimensions  *field.String[OneItem, string]
-	Labels      *field.Set[OneItem, string]
+	// Price is the attribute "Price" (N) of the item the item of the table OneItem.
+	Price *field.Number[OneItem, float64]
+	// Quantity is the attribute "Quantity" (N) of the item the item of the table OneItem.
+	Quantity *field.Number[OneItem, int]
+	// Dimensions is the attribute "Dimensions" (S) of the item the item of the table OneItem.
+	Dimensions *field.String[OneItem, string]
+	// Labels is the attribute "Labels" (SS) of the item the item of the table OneItem.
+	Labels *field.Set[OneItem, string]
 }
 
 var productForm = mapperimpl.Struct(mapperimpl.Funcs[Product]{},

@@ -199,8 +199,10 @@ var EventFields = mapperimpl.Handles[EventHandles](eventForm)
 
 // EventHandles is the type of EventFields.
 type EventHandles struct {
+	// Device is the attribute "Device" (S) of the item {At}#{ID}.
 	Device *field.String[Event, string]
-	Text   *field.String[Event, string]
+	// Text is the attribute "Text" (S) of the item {At}#{ID}.
+	Text *field.String[Event, string]
 }
 
 var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{},

@@ -41,8 +41,8 @@ func ThreadByForumSubject(forum string, subject string) *ThreadKey {
 }
 
 // ThreadByForum queries all entities with the partition key {Forum}.
-func ThreadByForum(forum string) *query.Query[Thread, Thread] {
-	return query.Of[Thread](mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0))
+func ThreadByForum(forum string) *ThreadQuery {
+	return newThreadQuery(mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0))
 }
 
 // ThreadByForumLastPost queries the index LastPostIndex for the Thread entities with the partition key {Forum}. It
@@ -69,6 +69,16 @@ func (n *ThreadKey) Patch(changes ...field.Change[Thread]) *mapper.ItemPatch[Thr
 // Root selects the root item, {Subject}.
 func (n *ThreadKey) Root() *mapper.ItemNode[Thread, Thread] {
 	return mapperimpl.Item[Thread, Thread](mapperimpl.Items(n.threadNode, 0, 1), 0)
+}
+
+// ThreadQuery is a query that can be narrowed by {Subject}.
+type ThreadQuery struct {
+	threadEntitiesFlatQuery
+	threadEntitiesStringValues
+}
+
+func newThreadQuery(at *threadNode) *ThreadQuery {
+	return &ThreadQuery{threadEntitiesFlatQuery{at}, threadEntitiesStringValues{at}}
 }
 
 // ThreadByForumLastPostQuery is a query that can be narrowed by {LastPost}.
@@ -102,6 +112,106 @@ func (n *ThreadByUnansweredQuery) LastPost(lastPost time.Time) *query.Query[Thre
 }
 
 type threadNode = query.Node[Thread]
+
+type threadEntitiesFlatQuery struct{ at *threadNode }
+
+// Query returns the query, which has more methods than these.
+func (n *threadEntitiesFlatQuery) Query() *query.Query[Thread, Thread] { return query.Of[Thread](n.at) }
+
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and loads entities whose items are not adjacent.
+func (n *threadEntitiesFlatQuery) All(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) iter.Seq2[Thread, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs yields what All does, with the field and the keys of each element.
+func (n *threadEntitiesFlatQuery) Refs(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Thread], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and loads entities whose
+// items are not adjacent.
+func (n *threadEntitiesFlatQuery) Collect(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) ([]Thread, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
+func (n *threadEntitiesFlatQuery) Page(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) (*query.Page[Thread], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs as much as reading them.
+func (n *threadEntitiesFlatQuery) Count(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns the query's requests and their cost. It sends nothing.
+func (n *threadEntitiesFlatQuery) Plan(src query.Source[Thread], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
+func (n *threadEntitiesFlatQuery) Filter(conditions ...field.Condition[Thread]) *query.Query[Thread, Thread] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
+func (n *threadEntitiesFlatQuery) Project(fields ...field.Of[Thread]) *query.Query[Thread, Thread] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements. For Page it is the size of a page.
+func (n *threadEntitiesFlatQuery) Limit(first int) *query.Query[Thread, Thread] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n *threadEntitiesFlatQuery) Reverse() *query.Query[Thread, Thread] { return n.Query().Reverse() }
+
+// After returns the query that continues after a page, at its Next.
+func (n *threadEntitiesFlatQuery) After(page query.Cursor) *query.Query[Thread, Thread] {
+	return n.Query().After(page)
+}
+
+// Roots returns the query that reads only the root item of each entity.
+func (n *threadEntitiesFlatQuery) Roots() *query.Query[Thread, Thread] { return n.Query().Roots() }
+
+type threadEntitiesStringValues struct{ base *threadNode }
+
+func (n *threadEntitiesStringValues) of(at *threadNode) *query.Query[Thread, Thread] {
+	return query.Of[Thread](at)
+}
+
+// Between selects the items from one value to another, both included.
+func (n *threadEntitiesStringValues) Between(from, to string) *query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *threadEntitiesStringValues) AtLeast(from string) *query.Query[Thread, Thread] {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *threadEntitiesStringValues) AtMost(to string) *query.Query[Thread, Thread] {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *threadEntitiesStringValues) BeginsWith(begin string) *query.Query[Thread, Thread] {
+	return n.of(mapperimpl.BeginsWith(n.base, begin))
+}
 
 type threadEntitiesIndexQuery struct{ at *threadNode }
 
@@ -510,8 +620,11 @@ var ForumFields = mapperimpl.Handles[ForumHandles](forumForm)
 
 // ForumHandles is the type of ForumFields.
 type ForumHandles struct {
+	// Category is the attribute "Category" (S) of the item the item of the table Forum.
 	Category *field.String[Forum, string]
-	Threads  *field.Number[Forum, int]
+	// Threads is the attribute "Threads" (N) of the item the item of the table Forum.
+	Threads *field.Number[Forum, int]
+	// Messages is the attribute "Messages" (N) of the item the item of the table Forum.
 	Messages *field.Number[Forum, int]
 }
 
@@ -520,12 +633,18 @@ var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)
 
 // ThreadHandles is the type of ThreadFields.
 type ThreadHandles struct {
-	Message    *field.String[Thread, string]
-	PostedBy   *field.String[Thread, string]
-	LastPost   *field.Time[Thread, time.Time]
+	// Message is the attribute "Message" (S) of the item {Subject}.
+	Message *field.String[Thread, string]
+	// PostedBy is the attribute "PostedBy" (S) of the item {Subject}.
+	PostedBy *field.String[Thread, string]
+	// LastPost is the attribute "LastPost" (S) of the item {Subject}.
+	LastPost *field.Time[Thread, time.Time]
+	// Unanswered is the attribute "Unanswered" (S) of the item {Subject}.
 	Unanswered *field.String[Thread, string]
-	Views      *field.Number[Thread, int]
-	Tags       *field.Set[Thread, string]
+	// Views is the attribute "Views" (N) of the item {Subject}.
+	Views *field.Number[Thread, int]
+	// Tags is the attribute "Tags" (SS) of the item {Subject}.
+	Tags *field.Set[Thread, string]
 }
 
 // ReplyFields has the stored fields of a Reply: for patches, conditions, filters and projections.
@@ -533,9 +652,12 @@ var ReplyFields = mapperimpl.Handles[ReplyHandles](replyForm)
 
 // ReplyHandles is the type of ReplyFields.
 type ReplyHandles struct {
+	// PostedBy is the attribute "PostedBy" (S) of the item {At}.
 	PostedBy *field.String[Reply, string]
-	Message  *field.Value[Reply, blob.Value[string]]
-	Picture  *field.Value[Reply, blob.Value[[]byte]]
+	// Message is the attribute "Message" (large value) of the item {At}.
+	Message *field.Value[Reply, blob.Value[string]]
+	// Picture is the attribute "Picture" (large value) of the item {At}.
+	Picture *field.Value[Reply, blob.Value[[]byte]]
 }
 
 var forumForm = mapperimpl.Struct(mapperimpl.Funcs[Forum]{},

@@ -376,17 +376,28 @@ var PackageFields = mapperimpl.Handles[PackageHandles](packageForm)
 
 // PackageHandles is the type of PackageFields.
 type PackageHandles struct {
-	Description          *field.String[Package, string]
-	License              *field.String[Package, string]
-	Keywords             *field.List[Package, string]
-	Dependencies         *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	// Description is the attribute "Description" (S) of the item HEAD.
+	Description *field.String[Package, string]
+	// License is the attribute "License" (S) of the item HEAD.
+	License *field.String[Package, string]
+	// Keywords is the attribute "Keywords" (L) of the item HEAD.
+	Keywords *field.List[Package, string]
+	// Dependencies is the attribute "run" (M) of the item DEPENDENCIES.
+	Dependencies *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	// OptionalDependencies is the attribute "optional" (M) of the item DEPENDENCIES.
 	OptionalDependencies *field.Map[Package, map[string]string, string, *field.String[Package, string]]
-	PeerDependencies     *field.Map[Package, map[string]string, string, *field.String[Package, string]]
-	DevDependencies      *field.Map[Package, map[string]string, string, *field.String[Package, string]]
-	Engines              *field.Map[Package, map[string]string, string, *field.String[Package, string]]
-	Scripts              *field.Map[Package, map[string]string, string, *field.String[Package, string]]
-	Files                *field.List[Package, string]
-	Exports              *field.Value[Package, any]
+	// PeerDependencies is the attribute "peer" (M) of the item DEPENDENCIES.
+	PeerDependencies *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	// DevDependencies is the attribute "dev" (M) of the item DEPENDENCIES#DEV.
+	DevDependencies *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	// Engines is the attribute "engines" (M) of the item DEPENDENCIES.
+	Engines *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	// Scripts is the attribute "Scripts" (M) of the item SCRIPTS.
+	Scripts *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	// Files is the attribute "Files" (L) of the item FILES.
+	Files *field.List[Package, string]
+	// Exports is the attribute "Exports" (any type) of the item FILES.
+	Exports *field.Value[Package, any]
 }
 
 // ReleaseFields has the stored fields of a Release: for patches, conditions, filters and projections.
@@ -394,6 +405,7 @@ var ReleaseFields = mapperimpl.Handles[ReleaseHandles](releaseForm)
 
 // ReleaseHandles is the type of ReleaseFields.
 type ReleaseHandles struct {
+	// Listed is the attribute "Listed" (BOOL) of each item RELEASE#{At}#{Version}.
 	Listed *field.Bool[Release, bool]
 }
 
@@ -402,20 +414,34 @@ var DocumentFields = mapperimpl.Handles[DocumentHandles](documentForm)
 
 // DocumentHandles is the type of DocumentFields.
 type DocumentHandles struct {
-	Description          *field.String[Document, string]
-	License              *field.String[Document, string]
-	Keywords             *field.List[Document, string]
-	Tags                 *field.Map[Document, map[string]string, string, *field.String[Document, string]]
-	Time                 *field.Map[Document, map[string]time.Time, string, *field.Time[Document, time.Time]]
-	Versions             *field.List[Document, string]
-	Engines              *field.Map[Document, map[string]string, string, *field.String[Document, string]]
-	Dependencies         *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	// Description is the attribute "Description" (S) of the item the item of the table documents.
+	Description *field.String[Document, string]
+	// License is the attribute "License" (S) of the item the item of the table documents.
+	License *field.String[Document, string]
+	// Keywords is the attribute "Keywords" (L) of the item the item of the table documents.
+	Keywords *field.List[Document, string]
+	// Tags is the attribute "Tags" (M) of the item the item of the table documents.
+	Tags *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	// Time is the attribute "Time" (M) of the item the item of the table documents.
+	Time *field.Map[Document, map[string]time.Time, string, *field.Time[Document, time.Time]]
+	// Versions is the attribute "Versions" (L) of the item the item of the table documents.
+	Versions *field.List[Document, string]
+	// Engines is the attribute "Engines" (M) of the item the item of the table documents.
+	Engines *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	// Dependencies is the attribute "Dependencies" (M) of the item the item of the table documents.
+	Dependencies *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	// OptionalDependencies is the attribute "OptionalDependencies" (M) of the item the item of the table documents.
 	OptionalDependencies *field.Map[Document, map[string]string, string, *field.String[Document, string]]
-	PeerDependencies     *field.Map[Document, map[string]string, string, *field.String[Document, string]]
-	DevDependencies      *field.Map[Document, map[string]string, string, *field.String[Document, string]]
-	Scripts              *field.Map[Document, map[string]string, string, *field.String[Document, string]]
-	Files                *field.List[Document, string]
-	Exports              *field.Value[Document, any]
+	// PeerDependencies is the attribute "PeerDependencies" (M) of the item the item of the table documents.
+	PeerDependencies *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	// DevDependencies is the attribute "DevDependencies" (M) of the item the item of the table documents.
+	DevDependencies *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	// Scripts is the attribute "Scripts" (M) of the item the item of the table documents.
+	Scripts *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	// Files is the attribute "Files" (L) of the item the item of the table documents.
+	Files *field.List[Document, string]
+	// Exports is the attribute "Exports" (any type) of the item the item of the table documents.
+	Exports *field.Value[Document, any]
 }
 
 var packageForm = mapperimpl.Struct(mapperimpl.Funcs[Package]{},

@@ -680,9 +680,12 @@ var ProjectFields = mapperimpl.Handles[ProjectHandles](projectForm)
 
 // ProjectHandles is the type of ProjectFields.
 type ProjectHandles struct {
-	Name      *field.String[Project, string]
+	// Name is the attribute "Name" (S) of the item HEAD.
+	Name *field.String[Project, string]
+	// CreatedAt is the attribute "CreatedAt" (S) of the item HEAD.
 	CreatedAt *field.Time[Project, time.Time]
-	Counters  *field.Struct[Project, Counters]
+	// Counters is the item COUNTERS.
+	Counters *field.Struct[Project, Counters]
 }
 
 // CountersFields has the stored fields of a Counters: for patches, conditions, filters and projections.
@@ -690,8 +693,10 @@ var CountersFields = mapperimpl.Handles[CountersHandles](countersForm)
 
 // CountersHandles is the type of CountersFields.
 type CountersHandles struct {
+	// LastTicket is the attribute "LastTicket" (N) of the item COUNTERS.
 	LastTicket *field.Number[Counters, int]
-	Open       *field.Number[Counters, int]
+	// Open is the attribute "Open" (N) of the item COUNTERS.
+	Open *field.Number[Counters, int]
 }
 
 // MemberFields has the stored fields of a Member: for patches, conditions, filters and projections.
@@ -699,7 +704,9 @@ var MemberFields = mapperimpl.Handles[MemberHandles](memberForm)
 
 // MemberHandles is the type of MemberFields.
 type MemberHandles struct {
-	Role  *field.String[Member, string]
+	// Role is the attribute "Role" (S) of each item MEMBER#{key}.
+	Role *field.String[Member, string]
+	// Email is the attribute "Email" (S) of each item MEMBER#{key}.
 	Email *field.String[Member, string]
 }
 
@@ -708,6 +715,7 @@ var EventFields = mapperimpl.Handles[EventHandles](eventForm)
 
 // EventHandles is the type of EventFields.
 type EventHandles struct {
+	// Text is the attribute "Text" (S) of each item ACTIVITY#{At}#{Ticket:06}.
 	Text *field.String[Event, string]
 }
 
@@ -716,11 +724,16 @@ var TicketFields = mapperimpl.Handles[TicketHandles](ticketForm)
 
 // TicketHandles is the type of TicketFields.
 type TicketHandles struct {
-	Title     *field.String[Ticket, string]
-	State     *field.String[Ticket, string]
-	Labels    *field.Set[Ticket, string]
+	// Title is the attribute "Title" (S) of the item TICKET#{Number:06}.
+	Title *field.String[Ticket, string]
+	// State is the attribute "State" (S) of the item TICKET#{Number:06}.
+	State *field.String[Ticket, string]
+	// Labels is the attribute "Labels" (SS) of the item TICKET#{Number:06}.
+	Labels *field.Set[Ticket, string]
+	// UpdatedAt is the attribute "UpdatedAt" (S) of the item TICKET#{Number:06}.
 	UpdatedAt *field.Time[Ticket, time.Time]
-	Text      *field.String[Ticket, string]
+	// Text is the attribute "Text" (S) of the item TEXT#{Number:06}.
+	Text *field.String[Ticket, string]
 }
 
 // CommentFields has the stored fields of a Comment: for patches, conditions, filters and projections.
@@ -728,8 +741,10 @@ var CommentFields = mapperimpl.Handles[CommentHandles](commentForm)
 
 // CommentHandles is the type of CommentFields.
 type CommentHandles struct {
+	// Author is the attribute "Author" (S) of each item COMMENT#{^Number:06}#{At}.
 	Author *field.String[Comment, string]
-	Text   *field.String[Comment, string]
+	// Text is the attribute "Text" (S) of each item COMMENT#{^Number:06}#{At}.
+	Text *field.String[Comment, string]
 }
 
 var projectForm = mapperimpl.Struct(mapperimpl.Funcs[Project]{},

@@ -444,14 +444,22 @@ var UserFields = mapperimpl.Handles[UserHandles](userForm)
 
 // UserHandles is the type of UserFields.
 type UserHandles struct {
-	Email    *field.String[User, string]
-	Name     *field.String[User, string]
-	Home     *field.Struct[User, Address]
+	// Email is the attribute "email" (S) of the item U#Information.
+	Email *field.String[User, string]
+	// Name is the attribute "name" (S) of the item U#Information.
+	Name *field.String[User, string]
+	// Home is the item U#Address#Home.
+	Home *field.Struct[User, Address]
+	// Delivery is the item U#Address#Delivery.
 	Delivery *field.Struct[User, Address]
-	Cart     *field.Struct[User, Cart]
-	History  *field.Struct[User, History]
-	Display  *field.Struct[User, Display]
-	Mail     *field.Struct[User, Mail]
+	// Cart is the item M#Cart.
+	Cart *field.Struct[User, Cart]
+	// History is the item M#History.
+	History *field.Struct[User, History]
+	// Display is the item P#Display.
+	Display *field.Struct[User, Display]
+	// Mail is the item P#Mail.
+	Mail *field.Struct[User, Mail]
 }
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
@@ -459,8 +467,14 @@ var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
 
 // AddressHandles is the type of AddressFields.
 type AddressHandles struct {
-	Street  *field.String[Address, string]
-	City    *field.String[Address, string]
+	// Street is the attribute "Street" (S) of the item U#Address#Home. It is also the attribute "Street" (S) of the
+	// item U#Address#Delivery. It has more places.
+	Street *field.String[Address, string]
+	// City is the attribute "City" (S) of the item U#Address#Home. It is also the attribute "City" (S) of the item
+	// U#Address#Delivery. It has more places.
+	City *field.String[Address, string]
+	// Country is the attribute "Country" (S) of the item U#Address#Home. It is also the attribute "Country" (S) of the
+	// item U#Address#Delivery. It has more places.
 	Country *field.String[Address, string]
 }
 
@@ -469,6 +483,7 @@ var CartFields = mapperimpl.Handles[CartHandles](cartForm)
 
 // CartHandles is the type of CartFields.
 type CartHandles struct {
+	// Lines is the attribute "Lines" (S) of the item M#Cart. It is also the entry "Lines" (S) of a map.
 	Lines *field.String[Cart, string]
 }
 
@@ -477,6 +492,7 @@ var HistoryFields = mapperimpl.Handles[HistoryHandles](historyForm)
 
 // HistoryHandles is the type of HistoryFields.
 type HistoryHandles struct {
+	// Pages is the attribute "Pages" (S) of the item M#History. It is also the entry "Pages" (S) of a map.
 	Pages *field.String[History, string]
 }
 
@@ -485,7 +501,9 @@ var DisplayFields = mapperimpl.Handles[DisplayHandles](displayForm)
 
 // DisplayHandles is the type of DisplayFields.
 type DisplayHandles struct {
-	Theme    *field.String[Display, string]
+	// Theme is the attribute "Theme" (S) of the item P#Display. It is also the entry "Theme" (S) of a map.
+	Theme *field.String[Display, string]
+	// Language is the attribute "Language" (S) of the item P#Display. It is also the entry "Language" (S) of a map.
 	Language *field.String[Display, string]
 }
 
@@ -494,8 +512,10 @@ var MailFields = mapperimpl.Handles[MailHandles](mailForm)
 
 // MailHandles is the type of MailFields.
 type MailHandles struct {
+	// Offers is the attribute "Offers" (BOOL) of the item P#Mail. It is also the entry "Offers" (BOOL) of a map.
 	Offers *field.Bool[Mail, bool]
-	News   *field.Bool[Mail, bool]
+	// News is the attribute "News" (BOOL) of the item P#Mail. It is also the entry "News" (BOOL) of a map.
+	News *field.Bool[Mail, bool]
 }
 
 // WishFields has the stored fields of a Wish: for patches, conditions, filters and projections.
@@ -503,11 +523,20 @@ var WishFields = mapperimpl.Handles[WishHandles](wishForm)
 
 // WishHandles is the type of WishFields.
 type WishHandles struct {
+	// AddedAt is the entry "AddedAt" (S) of a map.
 	AddedAt *field.Time[Wish, time.Time]
-	SKU     *field.String[Wish, string]
-	Title   *field.String[Wish, string]
-	Price   *field.Number[Wish, float64]
-	Notes   *field.String[Wish, string]
+	// SKU is the attribute "SKU" (S) of each item M#WishList#Public#{AddedAt}. It is also the attribute "SKU" (S) of
+	// each item M#WishList#Private#{AddedAt}. It has more places.
+	SKU *field.String[Wish, string]
+	// Title is the attribute "Title" (S) of each item M#WishList#Public#{AddedAt}. It is also the attribute "Title" (S)
+	// of each item M#WishList#Private#{AddedAt}. It has more places.
+	Title *field.String[Wish, string]
+	// Price is the attribute "Price" (N) of each item M#WishList#Public#{AddedAt}. It is also the attribute "Price" (N)
+	// of each item M#WishList#Private#{AddedAt}. It has more places.
+	Price *field.Number[Wish, float64]
+	// Notes is the attribute "Notes" (S) of each item M#WishList#Public#{AddedAt}. It is also the attribute "Notes" (S)
+	// of each item M#WishList#Private#{AddedAt}. It has more places.
+	Notes *field.String[Wish, string]
 }
 
 // DocumentFields has the stored fields of a Document: for patches, conditions, filters and projections.
@@ -515,16 +544,26 @@ var DocumentFields = mapperimpl.Handles[DocumentHandles](documentForm)
 
 // DocumentHandles is the type of DocumentFields.
 type DocumentHandles struct {
-	Email    *field.String[Document, string]
-	Name     *field.String[Document, string]
-	Home     *field.Struct[Document, Address]
+	// Email is the attribute "email" (S) of the item the item of the table documents.
+	Email *field.String[Document, string]
+	// Name is the attribute "name" (S) of the item the item of the table documents.
+	Name *field.String[Document, string]
+	// Home is the attribute "Home" (M) of the item the item of the table documents.
+	Home *field.Struct[Document, Address]
+	// Delivery is the attribute "Delivery" (M) of the item the item of the table documents.
 	Delivery *field.Struct[Document, Address]
-	Cart     *field.Struct[Document, Cart]
-	History  *field.Struct[Document, History]
-	Display  *field.Struct[Document, Display]
-	Mail     *field.Struct[Document, Mail]
-	Public   *field.List[Document, Wish]
-	Private  *field.List[Document, Wish]
+	// Cart is the attribute "Cart" (M) of the item the item of the table documents.
+	Cart *field.Struct[Document, Cart]
+	// History is the attribute "History" (M) of the item the item of the table documents.
+	History *field.Struct[Document, History]
+	// Display is the attribute "Display" (M) of the item the item of the table documents.
+	Display *field.Struct[Document, Display]
+	// Mail is the attribute "Mail" (M) of the item the item of the table documents.
+	Mail *field.Struct[Document, Mail]
+	// Public is the attribute "Public" (L) of the item the item of the table documents.
+	Public *field.List[Document, Wish]
+	// Private is the attribute "Private" (L) of the item the item of the table documents.
+	Private *field.List[Document, Wish]
 }
 
 // ProfileFields has the stored fields of a Profile: for patches, conditions, filters and projections.
@@ -532,6 +571,7 @@ var ProfileFields = mapperimpl.Handles[ProfileHandles](profileForm)
 
 // ProfileHandles is the type of ProfileFields.
 type ProfileHandles struct {
+	// Email is the attribute "Email" (S) of the item EMAIL.
 	Email *field.String[Profile, string]
 }
 
@@ -540,7 +580,9 @@ var ProfileDocumentFields = mapperimpl.Handles[ProfileDocumentHandles](profileDo
 
 // ProfileDocumentHandles is the type of ProfileDocumentFields.
 type ProfileDocumentHandles struct {
-	Email  *field.String[ProfileDocument, string]
+	// Email is the attribute "Email" (S) of the item the item of the table profiles.
+	Email *field.String[ProfileDocument, string]
+	// Values is the attribute "Values" (M) of the item the item of the table profiles.
 	Values *field.Map[ProfileDocument, map[string]string, string, *field.String[ProfileDocument, string]]
 }
 

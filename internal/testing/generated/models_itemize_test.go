@@ -2323,8 +2323,11 @@ var LogFields = mapperimpl.Handles[LogHandles](logForm)
 
 // LogHandles is the type of LogFields.
 type LogHandles struct {
-	Name  *field.String[Log, string]
+	// Name is the attribute "Name" (S) of the item HEAD.
+	Name *field.String[Log, string]
+	// Count is the attribute "Count" (N) of the item HEAD.
 	Count *field.Number[Log, int]
+	// Extra is the item EXTRA.
 	Extra *field.Struct[Log, Extra]
 }
 
@@ -2333,8 +2336,11 @@ var EventFields = mapperimpl.Handles[EventHandles](eventForm)
 
 // EventHandles is the type of EventFields.
 type EventHandles struct {
+	// At is the attribute "At" (S) of each item MILLIS#{At:millis}#{K}. It is also the attribute "At" (S) of each item
+	// SECONDS#{At:seconds}#{K}. It has more places.
 	At *field.Time[Event, time.Time]
-	K  *field.String[Event, string]
+	// K is the attribute "K" (S) of each item NANOS#{At}.
+	K *field.String[Event, string]
 }
 
 // ListEventFields has the stored fields of a ListEvent: for patches, conditions, filters and projections.
@@ -2342,6 +2348,7 @@ var ListEventFields = mapperimpl.Handles[ListEventHandles](listEventForm)
 
 // ListEventHandles is the type of ListEventFields.
 type ListEventHandles struct {
+	// N is the attribute "N" (N) of each item LIST#{List}#{At}.
 	N *field.Number[ListEvent, int]
 }
 
@@ -2350,7 +2357,9 @@ var ExtraFields = mapperimpl.Handles[ExtraHandles](extraForm)
 
 // ExtraHandles is the type of ExtraFields.
 type ExtraHandles struct {
+	// A is the attribute "A" (N) of the item EXTRA. It is also the attribute "A" (N) of the item NOTES.
 	A *field.Number[Extra, int]
+	// B is the attribute "B" (S) of the item EXTRA. It is also the attribute "B" (S) of the item NOTES.
 	B *field.String[Extra, string]
 }
 
@@ -2359,7 +2368,9 @@ var VisitFields = mapperimpl.Handles[VisitHandles](visitForm)
 
 // VisitHandles is the type of VisitFields.
 type VisitHandles struct {
-	At   *field.Key[Visit, time.Time]
+	// At is the attribute "At" (S) of the item {At:seconds}#{User}.
+	At *field.Key[Visit, time.Time]
+	// Page is the attribute "Page" (S) of the item {At:seconds}#{User}.
 	Page *field.String[Visit, string]
 }
 
@@ -2368,6 +2379,7 @@ var TicketFields = mapperimpl.Handles[TicketHandles](ticketForm)
 
 // TicketHandles is the type of TicketFields.
 type TicketHandles struct {
+	// Title is the attribute "Title" (S) of the item T#{N:04}.
 	Title *field.String[Ticket, string]
 }
 
@@ -2376,6 +2388,7 @@ var NoteFields = mapperimpl.Handles[NoteHandles](noteForm)
 
 // NoteHandles is the type of NoteFields.
 type NoteHandles struct {
+	// Text is the attribute "Text" (S) of each item T#{^N:04}#NOTE#{Line:02}.
 	Text *field.String[Note, string]
 }
 
@@ -2384,6 +2397,7 @@ var HappeningFields = mapperimpl.Handles[HappeningHandles](happeningForm)
 
 // HappeningHandles is the type of HappeningFields.
 type HappeningHandles struct {
+	// Text is the attribute "Text" (S) of the item {At}#{ID}.
 	Text *field.String[Happening, string]
 }
 
@@ -2392,10 +2406,14 @@ var ShelfFields = mapperimpl.Handles[ShelfHandles](shelfForm)
 
 // ShelfHandles is the type of ShelfFields.
 type ShelfHandles struct {
-	Name    *field.String[Shelf, string]
-	Level   *field.Number[Shelf, uint]
+	// Name is the attribute "Name" (S) of the item HEAD.
+	Name *field.String[Shelf, string]
+	// Level is the attribute "Level" (N) of the item HEAD.
+	Level *field.Number[Shelf, uint]
+	// Session is the item SESSION.
 	Session *field.Struct[Shelf, Session]
-	Notes   *field.Struct[Shelf, Extra]
+	// Notes is the item NOTES.
+	Notes *field.Struct[Shelf, Extra]
 }
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
@@ -2403,7 +2421,9 @@ var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
 
 // SessionHandles is the type of SessionFields.
 type SessionHandles struct {
+	// Token is the attribute "Token" (S) of the item SESSION.
 	Token *field.String[Session, string]
+	// Until is the attribute "Until" (S) of the item SESSION.
 	Until *field.Time[Session, time.Time]
 }
 
@@ -2412,10 +2432,14 @@ var ScoreFields = mapperimpl.Handles[ScoreHandles](scoreForm)
 
 // ScoreHandles is the type of ScoreFields.
 type ScoreHandles struct {
-	Game   *field.String[Score, string]
+	// Game is the attribute "Game" (S) of the item HEAD.
+	Game *field.String[Score, string]
+	// Player is the attribute "Player" (S) of the item HEAD.
 	Player *field.String[Score, string]
+	// Points is the attribute "Points" (N) of the item HEAD.
 	Points *field.Number[Score, int]
-	At     *field.Time[Score, time.Time]
+	// At is the attribute "At" (S) of the item HEAD.
+	At *field.Time[Score, time.Time]
 }
 
 // WinFields has the stored fields of a Win: for patches, conditions, filters and projections.
@@ -2423,6 +2447,7 @@ var WinFields = mapperimpl.Handles[WinHandles](winForm)
 
 // WinHandles is the type of WinFields.
 type WinHandles struct {
+	// Series is the attribute "series" (S) of each item WIN#{At}.
 	Series *field.String[Win, string]
 }
 
@@ -2431,10 +2456,15 @@ var LedgerFields = mapperimpl.Handles[LedgerHandles](ledgerForm)
 
 // LedgerHandles is the type of LedgerFields.
 type LedgerHandles struct {
-	Sum    *field.Value[Ledger, *big.Int]
-	Rate   *field.Value[Ledger, big.Float]
-	Last   *field.List[Ledger, *big.Int]
-	By     *field.Map[Ledger, map[string]big.Float, string, *field.Value[Ledger, big.Float]]
+	// Sum is the attribute "Sum" (N) of the item HEAD.
+	Sum *field.Value[Ledger, *big.Int]
+	// Rate is the attribute "Rate" (N) of the item HEAD.
+	Rate *field.Value[Ledger, big.Float]
+	// Last is the attribute "Last" (L) of the item HEAD.
+	Last *field.List[Ledger, *big.Int]
+	// By is the attribute "By" (M) of the item HEAD.
+	By *field.Map[Ledger, map[string]big.Float, string, *field.Value[Ledger, big.Float]]
+	// Limits is the item LIMITS.
 	Limits *field.Struct[Ledger, Limits]
 }
 
@@ -2443,8 +2473,11 @@ var LimitsFields = mapperimpl.Handles[LimitsHandles](limitsForm)
 
 // LimitsHandles is the type of LimitsFields.
 type LimitsHandles struct {
+	// Least is the attribute "Least" (N) of the item LIMITS.
 	Least *field.Value[Limits, big.Int]
-	Most  *field.Value[Limits, big.Int]
+	// Most is the attribute "Most" (N) of the item LIMITS.
+	Most *field.Value[Limits, big.Int]
+	// Share is the attribute "Share" (N) of the item LIMITS.
 	Share *field.Value[Limits, *big.Float]
 }
 
@@ -2453,6 +2486,7 @@ var LedgerEntryFields = mapperimpl.Handles[LedgerEntryHandles](ledgerEntryForm)
 
 // LedgerEntryHandles is the type of LedgerEntryFields.
 type LedgerEntryHandles struct {
+	// Amount is the attribute "Amount" (N) of each item E#{N:04}.
 	Amount *field.Value[LedgerEntry, big.Int]
 }
 

@@ -1561,6 +1561,7 @@ var GridFields = mapperimpl.Handles[GridHandles](gridForm)
 
 // GridHandles is the type of GridFields.
 type GridHandles struct {
+	// Name is the attribute "Name" (S) of the item HEAD.
 	Name *field.String[Grid, string]
 }
 
@@ -1569,12 +1570,26 @@ var CellFields = mapperimpl.Handles[CellHandles](cellForm)
 
 // CellHandles is the type of CellFields.
 type CellHandles struct {
+	// K is the attribute "K" (N) of each item D#{N:03}. It is also the attribute "K" (N) of each item
+	// S#{I:sortable}#{T}. It has more places.
 	K *field.Number[Cell, int]
+	// N is the attribute "N" (N) of each item S#{I:sortable}#{T}. It is also the attribute "N" (N) of each item
+	// U#{W:sortable}. It has more places.
 	N *field.Number[Cell, uint16]
+	// I is the attribute "I" (N) of each item D#{N:03}. It is also the attribute "I" (N) of each item
+	// M#{T}#{N:03}#{K:02}. It has more places.
 	I *field.Number[Cell, int64]
+	// W is the attribute "W" (N) of each item D#{N:03}. It is also the attribute "W" (N) of each item
+	// M#{T}#{N:03}#{K:02}. It has more places.
 	W *field.Number[Cell, uint64]
+	// T is the attribute "T" (S) of each item D#{N:03}. It is also the attribute "T" (S) of each item U#{W:sortable}.
+	// It has more places.
 	T *field.String[Cell, Word]
+	// B is the attribute "B" (B) of each item D#{N:03}. It is also the attribute "B" (B) of each item
+	// M#{T}#{N:03}#{K:02}. It has more places.
 	B *field.Bytes[Cell, []byte]
+	// X is the attribute "X" (S) of each item D#{N:03}. It is also the attribute "X" (S) of each item
+	// M#{T}#{N:03}#{K:02}. It has more places.
 	X *field.String[Cell, string]
 }
 
@@ -1583,6 +1598,7 @@ var DraftFields = mapperimpl.Handles[DraftHandles](draftForm)
 
 // DraftHandles is the type of DraftFields.
 type DraftHandles struct {
+	// Text is the attribute "Text" (S) of the item V#{N:04}.
 	Text *field.String[Draft, string]
 }
 
@@ -1591,6 +1607,8 @@ var LineFields = mapperimpl.Handles[LineHandles](lineForm)
 
 // LineHandles is the type of LineFields.
 type LineHandles struct {
+	// Text is the attribute "Text" (S) of each item V#{^N:04}#{Line:02}. It is also the attribute "Text" (S) of each
+	// item L#{^Text}#LINE#{Line:02}. It has more places.
 	Text *field.String[Line, string]
 }
 
@@ -1599,6 +1617,7 @@ var LevelFields = mapperimpl.Handles[LevelHandles](levelForm)
 
 // LevelHandles is the type of LevelFields.
 type LevelHandles struct {
+	// Text is the attribute "Text" (S) of the item {N}.
 	Text *field.String[Level, string]
 }
 
@@ -1607,6 +1626,7 @@ var LabelFields = mapperimpl.Handles[LabelHandles](labelForm)
 
 // LabelHandles is the type of LabelFields.
 type LabelHandles struct {
+	// Size is the attribute "Size" (N) of the item L#{Text}#HEAD.
 	Size *field.Number[Label, int]
 }
 
@@ -1615,7 +1635,9 @@ var MomentFields = mapperimpl.Handles[MomentHandles](momentForm)
 
 // MomentHandles is the type of MomentFields.
 type MomentHandles struct {
-	At   *field.Key[Moment, time.Time]
+	// At is the attribute "At" (S) of the item AT#{At:seconds}.
+	At *field.Key[Moment, time.Time]
+	// Text is the attribute "Text" (S) of the item AT#{At:seconds}.
 	Text *field.String[Moment, string]
 }
 

@@ -26,8 +26,8 @@ func (n *DriverKey) Patch(changes ...field.Change[Driver]) *mapper.ItemPatch[Dri
 	return mapperimpl.Patch(n.driverNode, changes)
 }
 
-// PROFILE selects PROFILE.
-func (n *DriverKey) PROFILE() *mapper.ItemNode[Driver, Driver] {
+// Root selects the root item, PROFILE.
+func (n *DriverKey) Root() *mapper.ItemNode[Driver, Driver] {
 	return mapperimpl.Item[Driver, Driver](mapperimpl.Items(n.driverNode, 0, 1), 0)
 }
 
@@ -46,8 +46,8 @@ func (n *EmailClaimKey) Patch(changes ...field.Change[EmailClaim]) *mapper.ItemP
 	return mapperimpl.Patch(n.emailClaimNode, changes)
 }
 
-// Driver selects CLAIM.
-func (n *EmailClaimKey) Driver() *mapper.ItemNode[EmailClaim, EmailClaim] {
+// Root selects the root item, CLAIM.
+func (n *EmailClaimKey) Root() *mapper.ItemNode[EmailClaim, EmailClaim] {
 	return mapperimpl.Item[EmailClaim, EmailClaim](mapperimpl.Items(n.emailClaimNode, 0, 1), 0)
 }
 
@@ -66,8 +66,8 @@ func (n *PhoneClaimKey) Patch(changes ...field.Change[PhoneClaim]) *mapper.ItemP
 	return mapperimpl.Patch(n.phoneClaimNode, changes)
 }
 
-// Driver selects CLAIM.
-func (n *PhoneClaimKey) Driver() *mapper.ItemNode[PhoneClaim, PhoneClaim] {
+// Root selects the root item, CLAIM.
+func (n *PhoneClaimKey) Root() *mapper.ItemNode[PhoneClaim, PhoneClaim] {
 	return mapperimpl.Item[PhoneClaim, PhoneClaim](mapperimpl.Items(n.phoneClaimNode, 0, 1), 0)
 }
 
@@ -92,8 +92,8 @@ func (n *TripKey) Patch(changes ...field.Change[Trip]) *mapper.ItemPatch[Trip, T
 	return mapperimpl.Patch(n.tripNode, changes)
 }
 
-// HEAD selects HEAD.
-func (n *TripKey) HEAD() *mapper.ItemNode[Trip, Trip] {
+// Root selects the root item, HEAD.
+func (n *TripKey) Root() *mapper.ItemNode[Trip, Trip] {
 	return mapperimpl.Item[Trip, Trip](mapperimpl.Items(n.tripNode, 0, 1), 0)
 }
 
@@ -408,8 +408,11 @@ var DriverFields = mapperimpl.Handles[DriverHandles](driverForm)
 
 // DriverHandles is the type of DriverFields.
 type DriverHandles struct {
-	Name  *field.String[Driver, string]
+	// Name is the attribute "Name" (S) of the item PROFILE.
+	Name *field.String[Driver, string]
+	// Email is the attribute "Email" (S) of the item PROFILE.
 	Email *field.String[Driver, string]
+	// Phone is the attribute "Phone" (S) of the item PROFILE.
 	Phone *field.String[Driver, string]
 }
 
@@ -418,6 +421,7 @@ var EmailClaimFields = mapperimpl.Handles[EmailClaimHandles](emailClaimForm)
 
 // EmailClaimHandles is the type of EmailClaimFields.
 type EmailClaimHandles struct {
+	// Driver is the attribute "Driver" (S) of the item CLAIM.
 	Driver *field.String[EmailClaim, string]
 }
 
@@ -426,6 +430,7 @@ var PhoneClaimFields = mapperimpl.Handles[PhoneClaimHandles](phoneClaimForm)
 
 // PhoneClaimHandles is the type of PhoneClaimFields.
 type PhoneClaimHandles struct {
+	// Driver is the attribute "Driver" (S) of the item CLAIM.
 	Driver *field.String[PhoneClaim, string]
 }
 
@@ -434,10 +439,14 @@ var TripFields = mapperimpl.Handles[TripHandles](tripForm)
 
 // TripHandles is the type of TripFields.
 type TripHandles struct {
-	Driver  *field.String[Trip, string]
-	State   *field.String[Trip, string]
+	// Driver is the attribute "Driver" (S) of the item HEAD.
+	Driver *field.String[Trip, string]
+	// State is the attribute "State" (S) of the item HEAD.
+	State *field.String[Trip, string]
+	// Started is the attribute "Started" (S) of the item HEAD.
 	Started *field.Time[Trip, time.Time]
-	Fare    *field.Number[Trip, int]
+	// Fare is the attribute "Fare" (N) of the item HEAD.
+	Fare *field.Number[Trip, int]
 }
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
@@ -445,8 +454,11 @@ var EventFields = mapperimpl.Handles[EventHandles](eventForm)
 
 // EventHandles is the type of EventFields.
 type EventHandles struct {
-	At   *field.Key[Event, time.Time]
+	// At is the attribute "At" (S) of each item EVENT#{At:seconds}.
+	At *field.Key[Event, time.Time]
+	// Kind is the attribute "Kind" (S) of each item EVENT#{At:seconds}.
 	Kind *field.String[Event, string]
+	// Note is the attribute "Note" (S) of each item EVENT#{At:seconds}.
 	Note *field.String[Event, string]
 }
 
