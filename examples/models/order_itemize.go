@@ -404,19 +404,19 @@ func (n *orderPriceIntValues) AtMost(to int) *OrderPriceQuery {
 }
 
 // OrderFields has the stored fields of an Order: for patches, conditions, filters and projections.
-var OrderFields = mapperimpl.Handles[OrderHandles](orderForm)
+var OrderFields = mapperimpl.Handles[orderHandles](orderForm)
 
-// OrderHandles is the type of OrderFields.
-type OrderHandles struct {
+// orderHandles is the type of OrderFields.
+type orderHandles struct {
 	// Status is the attribute "Status" (S) of the item ORDER#{N:06}#HEAD.
 	Status *field.String[Order, string]
 }
 
 // LineFields has the stored fields of a Line: for patches, conditions, filters and projections.
-var LineFields = mapperimpl.Handles[LineHandles](lineForm)
+var LineFields = mapperimpl.Handles[lineHandles](lineForm)
 
-// LineHandles is the type of LineFields.
-type LineHandles struct {
+// lineHandles is the type of LineFields.
+type lineHandles struct {
 	// SKU is the attribute "SKU" (S) of each item ORDER#{^N:06}#LINE#{Line:03}.
 	SKU *field.String[Line, string]
 	// Count is the attribute "Count" (N) of each item ORDER#{^N:06}#LINE#{Line:03}.
@@ -424,10 +424,10 @@ type LineHandles struct {
 }
 
 // PriceFields has the stored fields of a Price: for patches, conditions, filters and projections.
-var PriceFields = mapperimpl.Handles[PriceHandles](priceForm)
+var PriceFields = mapperimpl.Handles[priceHandles](priceForm)
 
-// PriceHandles is the type of PriceFields.
-type PriceHandles struct {
+// priceHandles is the type of PriceFields.
+type priceHandles struct {
 	// Cents is the attribute "Cents" (N) of each item ORDER#{^N:06}#PRICE#{Line:03}.
 	Cents *field.Number[Price, int]
 }

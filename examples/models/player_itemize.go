@@ -605,10 +605,10 @@ func (n *playerResultIntValues) AtMost(to int) *PlayerResultQuery {
 }
 
 // PlayerFields has the stored fields of a Player: for patches, conditions, filters and projections.
-var PlayerFields = mapperimpl.Handles[PlayerHandles](playerForm)
+var PlayerFields = mapperimpl.Handles[playerHandles](playerForm)
 
-// PlayerHandles is the type of PlayerFields.
-type PlayerHandles struct {
+// playerHandles is the type of PlayerFields.
+type playerHandles struct {
 	// Name is the attribute "Name" (S) of the item PROFILE.
 	Name *field.String[Player, string]
 	// Joined is the attribute "Joined" (S) of the item PROFILE.
@@ -630,10 +630,10 @@ type PlayerHandles struct {
 }
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
-var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
+var AddressFields = mapperimpl.Handles[addressHandles](addressForm)
 
-// AddressHandles is the type of AddressFields.
-type AddressHandles struct {
+// addressHandles is the type of AddressFields.
+type addressHandles struct {
 	// Street is the entry "Street" (S) of a map.
 	Street *field.String[Address, string]
 	// City is the entry "City" (S) of a map.
@@ -641,10 +641,10 @@ type AddressHandles struct {
 }
 
 // ScoreFields has the stored fields of a Score: for patches, conditions, filters and projections.
-var ScoreFields = mapperimpl.Handles[ScoreHandles](scoreForm)
+var ScoreFields = mapperimpl.Handles[scoreHandles](scoreForm)
 
-// ScoreHandles is the type of ScoreFields.
-type ScoreHandles struct {
+// scoreHandles is the type of ScoreFields.
+type scoreHandles struct {
 	// Points is the attribute "points" (N) of the item STAT#Score.
 	Points *field.Number[Score, int]
 	// Level is the attribute "level" (N) of the item STAT#Score.
@@ -652,10 +652,10 @@ type ScoreHandles struct {
 }
 
 // AvatarFields has the stored fields of an Avatar: for patches, conditions, filters and projections.
-var AvatarFields = mapperimpl.Handles[AvatarHandles](avatarForm)
+var AvatarFields = mapperimpl.Handles[avatarHandles](avatarForm)
 
-// AvatarHandles is the type of AvatarFields.
-type AvatarHandles struct {
+// avatarHandles is the type of AvatarFields.
+type avatarHandles struct {
 	// Image is the attribute "Image" (B) of the item AVATAR.
 	Image *field.Bytes[Avatar, []byte]
 	// Type is the attribute "Type" (S) of the item AVATAR.
@@ -663,28 +663,28 @@ type AvatarHandles struct {
 }
 
 // MatchFields has the stored fields of a Match: for patches, conditions, filters and projections.
-var MatchFields = mapperimpl.Handles[MatchHandles](matchForm)
+var MatchFields = mapperimpl.Handles[matchHandles](matchForm)
 
-// MatchHandles is the type of MatchFields.
-type MatchHandles struct {
+// matchHandles is the type of MatchFields.
+type matchHandles struct {
 	// Points is the attribute "Points" (N) of each item MATCH#{Start}#{ID}.
 	Points *field.Number[Match, int]
 }
 
 // FriendFields has the stored fields of a Friend: for patches, conditions, filters and projections.
-var FriendFields = mapperimpl.Handles[FriendHandles](friendForm)
+var FriendFields = mapperimpl.Handles[friendHandles](friendForm)
 
-// FriendHandles is the type of FriendFields.
-type FriendHandles struct {
+// friendHandles is the type of FriendFields.
+type friendHandles struct {
 	// Since is the attribute "since" (N) of each item FRIEND#{key}.
 	Since *field.Time[Friend, time.Time]
 }
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
-var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
+var SessionFields = mapperimpl.Handles[sessionHandles](sessionForm)
 
-// SessionHandles is the type of SessionFields.
-type SessionHandles struct {
+// sessionHandles is the type of SessionFields.
+type sessionHandles struct {
 	// Token is the attribute "Token" (S) of the item SESSION.
 	Token *field.String[Session, string]
 	// Until is the attribute "until" (S) of the item SESSION.
@@ -692,10 +692,10 @@ type SessionHandles struct {
 }
 
 // ResultFields has the stored fields of a Result: for patches, conditions, filters and projections.
-var ResultFields = mapperimpl.Handles[ResultHandles](resultForm)
+var ResultFields = mapperimpl.Handles[resultHandles](resultForm)
 
-// ResultHandles is the type of ResultFields.
-type ResultHandles struct {
+// resultHandles is the type of ResultFields.
+type resultHandles struct {
 	// Wins is the attribute "Wins" (N) of each item RESULT#{key:sortable}.
 	Wins *field.Number[Result, int]
 	// Losses is the attribute "Losses" (N) of each item RESULT#{key:sortable}.

@@ -149,10 +149,10 @@ func (n *threadEntitiesStringValues) BeginsWith(begin string) *query.Query[Threa
 }
 
 // ThreadFields has the stored fields of a Thread: for patches, conditions, filters and projections.
-var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)
+var ThreadFields = mapperimpl.Handles[threadHandles](threadForm)
 
-// ThreadHandles is the type of ThreadFields.
-type ThreadHandles struct {
+// threadHandles is the type of ThreadFields.
+type threadHandles struct {
 	// Message is the attribute "Message" (S) of the item {Subject}.
 	Message *field.String[Thread, string]
 	// Views is the attribute "Views" (N) of the item {Subject}.

@@ -213,10 +213,10 @@ func (n *CustomerOrderDaysSince) Before(to time.Time) *CustomerOrderQuery {
 }
 
 // CustomerFields has the stored fields of a Customer: for patches, conditions, filters and projections.
-var CustomerFields = mapperimpl.Handles[CustomerHandles](customerForm)
+var CustomerFields = mapperimpl.Handles[customerHandles](customerForm)
 
-// CustomerHandles is the type of CustomerFields.
-type CustomerHandles struct {
+// customerHandles is the type of CustomerFields.
+type customerHandles struct {
 	// Name is the attribute "name" (S) of the item profile.
 	Name *field.String[Customer, string]
 	// Mail is the attribute "mail" (S) of the item profile.
@@ -232,19 +232,19 @@ type CustomerHandles struct {
 }
 
 // BalanceFields has the stored fields of a Balance: for patches, conditions, filters and projections.
-var BalanceFields = mapperimpl.Handles[BalanceHandles](balanceForm)
+var BalanceFields = mapperimpl.Handles[balanceHandles](balanceForm)
 
-// BalanceHandles is the type of BalanceFields.
-type BalanceHandles struct {
+// balanceHandles is the type of BalanceFields.
+type balanceHandles struct {
 	// Cents is the attribute "cents" (N) of the item balance.
 	Cents *field.Number[Balance, int64]
 }
 
 // OrderFields has the stored fields of an Order: for patches, conditions, filters and projections.
-var OrderFields = mapperimpl.Handles[OrderHandles](orderForm)
+var OrderFields = mapperimpl.Handles[orderHandles](orderForm)
 
-// OrderHandles is the type of OrderFields.
-type OrderHandles struct {
+// orderHandles is the type of OrderFields.
+type orderHandles struct {
 	// Placed is the attribute "day" (S) of each item order|{Placed:date}|{No}.
 	Placed *field.Key[Order, time.Time]
 	// State is the attribute "_s" (S) of each item order|{Placed:date}|{No}.

@@ -300,12 +300,11 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 		more = append(more,
 			call(impl("Field"), quoted(p.name), quoted(p.tag), at(st, p.name, obj.Type()), p.handle.form))
 	}
-	typ := s.named().Obj().Name() + "Handles"
 	w.comment(s.handles + " has the stored fields of " + article(s.name()) +
 		": for patches, conditions, filters and projections.")
-	w.p("var ", s.handles, " = ", call(of(impl("Handles"), typ), more...), "\n")
-	w.comment(typ + " is the type of " + s.handles + ".")
-	w.p("type ", typ, " struct {")
+	w.p("var ", s.handles, " = ", call(of(impl("Handles"), s.handleType), more...), "\n")
+	w.comment(s.handleType + " is the type of " + s.handles + ".")
+	w.p("type ", s.handleType, " struct {")
 	for _, d := range declarations {
 		w.write(d)
 	}

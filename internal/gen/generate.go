@@ -159,21 +159,19 @@ func (g *generator) nameStructure(s *structure) {
 	if s.handled(g.p.types) && g.hasHandles(s) {
 		s.handles = s.named().Obj().Name() + "Fields"
 		g.fieldsName(s)
+		s.handleType = g.names.declare(lowerFirst(s.named().Obj().Name()) + "Handles")
 	}
 }
 
 // fieldsName takes the name of a struct's handles, or reports that it is taken.
 func (g *generator) fieldsName(s *structure) {
 	obj := s.named().Obj()
-	for _, x := range [][2]string{{s.handles, "variable"}, {obj.Name() + "Handles", "type"}} {
-		name, what := x[0], x[1]
-		if at := g.names.owner(name, constraints(s.in)); at != "" {
-			g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
-				"%s.%s: the package declares %s%salready, the name of a generated %s: rename that, or the struct",
-				g.p.Name, obj.Name(), name, at, what))
-		}
-		g.names.taken[name] = true
+	if at := g.names.owner(s.handles, constraints(s.in)); at != "" {
+		g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
+			"%s.%s: the package declares %s%salready, the name of a generated variable: rename that, or the struct",
+			g.p.Name, obj.Name(), s.handles, at))
 	}
+	g.names.taken[s.handles] = true
 }
 
 // global takes a name of the package for a model, or reports that it is taken.

@@ -297,10 +297,10 @@ func (n *encodedEncodingsItems) Map(
 type EncodedEncodingsQuery struct{ encodedEncodingsMethods }
 
 // EncodedFields has the stored fields of an Encoded: for patches, conditions, filters and projections.
-var EncodedFields = mapperimpl.Handles[EncodedHandles](encodedForm)
+var EncodedFields = mapperimpl.Handles[encodedHandles](encodedForm)
 
-// EncodedHandles is the type of EncodedFields.
-type EncodedHandles struct {
+// encodedHandles is the type of EncodedFields.
+type encodedHandles struct {
 	// Root is the attribute "Root" (S) of the item HEAD.
 	Root *field.String[Encoded, string]
 	// Item is the item ITEM.
@@ -314,10 +314,10 @@ type EncodedHandles struct {
 }
 
 // EncodingsFields has the stored fields of an Encodings: for patches, conditions, filters and projections.
-var EncodingsFields = mapperimpl.Handles[EncodingsHandles](encodingsForm)
+var EncodingsFields = mapperimpl.Handles[encodingsHandles](encodingsForm)
 
-// EncodingsHandles is the type of EncodingsFields.
-type EncodingsHandles struct {
+// encodingsHandles is the type of EncodingsFields.
+type encodingsHandles struct {
 	// Text is the attribute "Text" (S) of the item ITEM. It is also the attribute "Text" (S) of each item
 	// ELEMENT#{Key}. It has more places.
 	Text *field.String[Encodings, string]
@@ -456,10 +456,10 @@ type EncodingsHandles struct {
 }
 
 // InnerFields has the stored fields of an Inner: for patches, conditions, filters and projections.
-var InnerFields = mapperimpl.Handles[InnerHandles](innerForm)
+var InnerFields = mapperimpl.Handles[innerHandles](innerForm)
 
-// InnerHandles is the type of InnerFields.
-type InnerHandles struct {
+// innerHandles is the type of InnerFields.
+type innerHandles struct {
 	// A is the entry "A" (S) of a map.
 	A *field.String[Inner, string]
 	// B is the entry "B" (N) of a map.
@@ -467,7 +467,7 @@ type InnerHandles struct {
 }
 
 // EncodedElementFields has the stored fields of an EncodedElement: for patches, conditions, filters and projections.
-var EncodedElementFields = mapperimpl.Handles[EncodedElementHandles](
+var EncodedElementFields = mapperimpl.Handles[encodedElementHandles](
 	encodedElementForm,
 	mapperimpl.Field("Text", "", func(v *EncodedElement) *string { return &v.Text }, mapperimpl.String[string]()),
 	mapperimpl.Field("Word", "", func(v *EncodedElement) *Word { return &v.Word }, mapperimpl.String[Word]()),
@@ -603,8 +603,8 @@ var EncodedElementFields = mapperimpl.Handles[EncodedElementHandles](
 	),
 )
 
-// EncodedElementHandles is the type of EncodedElementFields.
-type EncodedElementHandles struct {
+// encodedElementHandles is the type of EncodedElementFields.
+type encodedElementHandles struct {
 	// Text is the attribute "Text" (S) of the item ITEM. It is also the attribute "Text" (S) of each item
 	// ELEMENT#{Key}. It has more places.
 	Text *field.String[EncodedElement, string]

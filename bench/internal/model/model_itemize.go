@@ -227,10 +227,10 @@ func (n *SessionKey) Root() *mapper.ItemNode[Session, Session] {
 type sessionNode = query.Node[Session]
 
 // UserFields has the stored fields of a User: for patches, conditions, filters and projections.
-var UserFields = mapperimpl.Handles[UserHandles](userForm)
+var UserFields = mapperimpl.Handles[userHandles](userForm)
 
-// UserHandles is the type of UserFields.
-type UserHandles struct {
+// userHandles is the type of UserFields.
+type userHandles struct {
 	// Email is the attribute "Email" (S) of the item INFO.
 	Email *field.String[User, string]
 	// Name is the attribute "Name" (S) of the item INFO.
@@ -244,10 +244,10 @@ type UserHandles struct {
 }
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
-var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
+var AddressFields = mapperimpl.Handles[addressHandles](addressForm)
 
-// AddressHandles is the type of AddressFields.
-type AddressHandles struct {
+// addressHandles is the type of AddressFields.
+type addressHandles struct {
 	// Street is the attribute "Street" (S) of the item ADDRESS#HOME. It is also the attribute "Street" (S) of the item
 	// ADDRESS#OFFICE.
 	Street *field.String[Address, string]
@@ -260,10 +260,10 @@ type AddressHandles struct {
 }
 
 // CartFields has the stored fields of a Cart: for patches, conditions, filters and projections.
-var CartFields = mapperimpl.Handles[CartHandles](cartForm)
+var CartFields = mapperimpl.Handles[cartHandles](cartForm)
 
-// CartHandles is the type of CartFields.
-type CartHandles struct {
+// cartHandles is the type of CartFields.
+type cartHandles struct {
 	// SKUs is the attribute "SKUs" (L) of the item CART.
 	SKUs *field.List[Cart, string]
 	// Total is the attribute "Total" (N) of the item CART.
@@ -271,10 +271,10 @@ type CartHandles struct {
 }
 
 // WishFields has the stored fields of a Wish: for patches, conditions, filters and projections.
-var WishFields = mapperimpl.Handles[WishHandles](wishForm)
+var WishFields = mapperimpl.Handles[wishHandles](wishForm)
 
-// WishHandles is the type of WishFields.
-type WishHandles struct {
+// wishHandles is the type of WishFields.
+type wishHandles struct {
 	// SKU is the attribute "SKU" (S) of each item WISH#{AddedAt}.
 	SKU *field.String[Wish, string]
 	// Title is the attribute "Title" (S) of each item WISH#{AddedAt}.
@@ -290,10 +290,10 @@ type WishHandles struct {
 }
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
-var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
+var SessionFields = mapperimpl.Handles[sessionHandles](sessionForm)
 
-// SessionHandles is the type of SessionFields.
-type SessionHandles struct {
+// sessionHandles is the type of SessionFields.
+type sessionHandles struct {
 	// User is the attribute "User" (S) of the item SESSION.
 	User *field.String[Session, string]
 	// Agent is the attribute "Agent" (S) of the item SESSION.

@@ -311,10 +311,10 @@ func (n *OneItemKey) Root() *mapper.ItemNode[OneItem, OneItem] {
 type oneItemNode = query.Node[OneItem]
 
 // ProductFields has the stored fields of a Product: for patches, conditions, filters and projections.
-var ProductFields = mapperimpl.Handles[ProductHandles](productForm)
+var ProductFields = mapperimpl.Handles[productHandles](productForm)
 
-// ProductHandles is the type of ProductFields.
-type ProductHandles struct {
+// productHandles is the type of ProductFields.
+type productHandles struct {
 	// Title is the attribute "Title" (S) of the item the item of the table ProductCatalog.
 	Title *field.String[Product, string]
 	// Description is the attribute "Description" (S) of the item the item of the table ProductCatalog.
@@ -334,19 +334,19 @@ type ProductHandles struct {
 }
 
 // ShelfFields has the stored fields of a Shelf: for patches, conditions, filters and projections.
-var ShelfFields = mapperimpl.Handles[ShelfHandles](shelfForm)
+var ShelfFields = mapperimpl.Handles[shelfHandles](shelfForm)
 
-// ShelfHandles is the type of ShelfFields.
-type ShelfHandles struct {
+// shelfHandles is the type of ShelfFields.
+type shelfHandles struct {
 	// Room is the attribute "Room" (S) of the item HEAD.
 	Room *field.String[Shelf, string]
 }
 
 // OneItemFields has the stored fields of an OneItem: for patches, conditions, filters and projections.
-var OneItemFields = mapperimpl.Handles[OneItemHandles](oneItemForm)
+var OneItemFields = mapperimpl.Handles[oneItemHandles](oneItemForm)
 
-// OneItemHandles is the type of OneItemFields.
-type OneItemHandles struct {
+// oneItemHandles is the type of OneItemFields.
+type oneItemHandles struct {
 	// Title is the attribute "Title" (S) of the item the item of the table OneItem.
 	Title *field.String[OneItem, string]
 	// Description is the attribute "Description" (S) of the item the item of the table OneItem.

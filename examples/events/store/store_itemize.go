@@ -195,10 +195,10 @@ func (n *EventEntitiesHoursSince) Before(to time.Time) *query.Query[Event, Event
 }
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = mapperimpl.Handles[EventHandles](eventForm)
+var EventFields = mapperimpl.Handles[eventHandles](eventForm)
 
-// EventHandles is the type of EventFields.
-type EventHandles struct {
+// eventHandles is the type of EventFields.
+type eventHandles struct {
 	// Device is the attribute "Device" (S) of the item {At}#{ID}.
 	Device *field.String[Event, string]
 	// Text is the attribute "Text" (S) of the item {At}#{ID}.

@@ -616,10 +616,10 @@ func (n *replyEntitiesIndexQuery) After(page query.Cursor) *query.Query[Reply, R
 func (n *replyEntitiesIndexQuery) Fetch() *query.Query[Reply, Reply] { return n.Query().Fetch() }
 
 // ForumFields has the stored fields of a Forum: for patches, conditions, filters and projections.
-var ForumFields = mapperimpl.Handles[ForumHandles](forumForm)
+var ForumFields = mapperimpl.Handles[forumHandles](forumForm)
 
-// ForumHandles is the type of ForumFields.
-type ForumHandles struct {
+// forumHandles is the type of ForumFields.
+type forumHandles struct {
 	// Category is the attribute "Category" (S) of the item the item of the table Forum.
 	Category *field.String[Forum, string]
 	// Threads is the attribute "Threads" (N) of the item the item of the table Forum.
@@ -629,10 +629,10 @@ type ForumHandles struct {
 }
 
 // ThreadFields has the stored fields of a Thread: for patches, conditions, filters and projections.
-var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)
+var ThreadFields = mapperimpl.Handles[threadHandles](threadForm)
 
-// ThreadHandles is the type of ThreadFields.
-type ThreadHandles struct {
+// threadHandles is the type of ThreadFields.
+type threadHandles struct {
 	// Message is the attribute "Message" (S) of the item {Subject}.
 	Message *field.String[Thread, string]
 	// PostedBy is the attribute "PostedBy" (S) of the item {Subject}.
@@ -648,10 +648,10 @@ type ThreadHandles struct {
 }
 
 // ReplyFields has the stored fields of a Reply: for patches, conditions, filters and projections.
-var ReplyFields = mapperimpl.Handles[ReplyHandles](replyForm)
+var ReplyFields = mapperimpl.Handles[replyHandles](replyForm)
 
-// ReplyHandles is the type of ReplyFields.
-type ReplyHandles struct {
+// replyHandles is the type of ReplyFields.
+type replyHandles struct {
 	// PostedBy is the attribute "PostedBy" (S) of the item {At}.
 	PostedBy *field.String[Reply, string]
 	// Message is the attribute "Message" (large value) of the item {At}.

@@ -372,10 +372,10 @@ func (n *DocumentKey) Root() *mapper.ItemNode[Document, Document] {
 type documentNode = query.Node[Document]
 
 // PackageFields has the stored fields of a Package: for patches, conditions, filters and projections.
-var PackageFields = mapperimpl.Handles[PackageHandles](packageForm)
+var PackageFields = mapperimpl.Handles[packageHandles](packageForm)
 
-// PackageHandles is the type of PackageFields.
-type PackageHandles struct {
+// packageHandles is the type of PackageFields.
+type packageHandles struct {
 	// Description is the attribute "Description" (S) of the item HEAD.
 	Description *field.String[Package, string]
 	// License is the attribute "License" (S) of the item HEAD.
@@ -401,19 +401,19 @@ type PackageHandles struct {
 }
 
 // ReleaseFields has the stored fields of a Release: for patches, conditions, filters and projections.
-var ReleaseFields = mapperimpl.Handles[ReleaseHandles](releaseForm)
+var ReleaseFields = mapperimpl.Handles[releaseHandles](releaseForm)
 
-// ReleaseHandles is the type of ReleaseFields.
-type ReleaseHandles struct {
+// releaseHandles is the type of ReleaseFields.
+type releaseHandles struct {
 	// Listed is the attribute "Listed" (BOOL) of each item RELEASE#{At}#{Version}.
 	Listed *field.Bool[Release, bool]
 }
 
 // DocumentFields has the stored fields of a Document: for patches, conditions, filters and projections.
-var DocumentFields = mapperimpl.Handles[DocumentHandles](documentForm)
+var DocumentFields = mapperimpl.Handles[documentHandles](documentForm)
 
-// DocumentHandles is the type of DocumentFields.
-type DocumentHandles struct {
+// documentHandles is the type of DocumentFields.
+type documentHandles struct {
 	// Description is the attribute "Description" (S) of the item the item of the table documents.
 	Description *field.String[Document, string]
 	// License is the attribute "License" (S) of the item the item of the table documents.

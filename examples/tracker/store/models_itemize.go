@@ -676,10 +676,10 @@ func (n *TicketCommentHoursSince) Before(to time.Time) *TicketCommentQuery {
 }
 
 // ProjectFields has the stored fields of a Project: for patches, conditions, filters and projections.
-var ProjectFields = mapperimpl.Handles[ProjectHandles](projectForm)
+var ProjectFields = mapperimpl.Handles[projectHandles](projectForm)
 
-// ProjectHandles is the type of ProjectFields.
-type ProjectHandles struct {
+// projectHandles is the type of ProjectFields.
+type projectHandles struct {
 	// Name is the attribute "Name" (S) of the item HEAD.
 	Name *field.String[Project, string]
 	// CreatedAt is the attribute "CreatedAt" (S) of the item HEAD.
@@ -689,10 +689,10 @@ type ProjectHandles struct {
 }
 
 // CountersFields has the stored fields of a Counters: for patches, conditions, filters and projections.
-var CountersFields = mapperimpl.Handles[CountersHandles](countersForm)
+var CountersFields = mapperimpl.Handles[countersHandles](countersForm)
 
-// CountersHandles is the type of CountersFields.
-type CountersHandles struct {
+// countersHandles is the type of CountersFields.
+type countersHandles struct {
 	// LastTicket is the attribute "LastTicket" (N) of the item COUNTERS.
 	LastTicket *field.Number[Counters, int]
 	// Open is the attribute "Open" (N) of the item COUNTERS.
@@ -700,10 +700,10 @@ type CountersHandles struct {
 }
 
 // MemberFields has the stored fields of a Member: for patches, conditions, filters and projections.
-var MemberFields = mapperimpl.Handles[MemberHandles](memberForm)
+var MemberFields = mapperimpl.Handles[memberHandles](memberForm)
 
-// MemberHandles is the type of MemberFields.
-type MemberHandles struct {
+// memberHandles is the type of MemberFields.
+type memberHandles struct {
 	// Role is the attribute "Role" (S) of each item MEMBER#{key}.
 	Role *field.String[Member, string]
 	// Email is the attribute "Email" (S) of each item MEMBER#{key}.
@@ -711,19 +711,19 @@ type MemberHandles struct {
 }
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = mapperimpl.Handles[EventHandles](eventForm)
+var EventFields = mapperimpl.Handles[eventHandles](eventForm)
 
-// EventHandles is the type of EventFields.
-type EventHandles struct {
+// eventHandles is the type of EventFields.
+type eventHandles struct {
 	// Text is the attribute "Text" (S) of each item ACTIVITY#{At}#{Ticket:06}.
 	Text *field.String[Event, string]
 }
 
 // TicketFields has the stored fields of a Ticket: for patches, conditions, filters and projections.
-var TicketFields = mapperimpl.Handles[TicketHandles](ticketForm)
+var TicketFields = mapperimpl.Handles[ticketHandles](ticketForm)
 
-// TicketHandles is the type of TicketFields.
-type TicketHandles struct {
+// ticketHandles is the type of TicketFields.
+type ticketHandles struct {
 	// Title is the attribute "Title" (S) of the item TICKET#{Number:06}.
 	Title *field.String[Ticket, string]
 	// State is the attribute "State" (S) of the item TICKET#{Number:06}.
@@ -737,10 +737,10 @@ type TicketHandles struct {
 }
 
 // CommentFields has the stored fields of a Comment: for patches, conditions, filters and projections.
-var CommentFields = mapperimpl.Handles[CommentHandles](commentForm)
+var CommentFields = mapperimpl.Handles[commentHandles](commentForm)
 
-// CommentHandles is the type of CommentFields.
-type CommentHandles struct {
+// commentHandles is the type of CommentFields.
+type commentHandles struct {
 	// Author is the attribute "Author" (S) of each item COMMENT#{^Number:06}#{At}.
 	Author *field.String[Comment, string]
 	// Text is the attribute "Text" (S) of each item COMMENT#{^Number:06}#{At}.

@@ -440,10 +440,10 @@ func (n *ProfileDocumentKey) Root() *mapper.ItemNode[ProfileDocument, ProfileDoc
 type profileDocumentNode = query.Node[ProfileDocument]
 
 // UserFields has the stored fields of a User: for patches, conditions, filters and projections.
-var UserFields = mapperimpl.Handles[UserHandles](userForm)
+var UserFields = mapperimpl.Handles[userHandles](userForm)
 
-// UserHandles is the type of UserFields.
-type UserHandles struct {
+// userHandles is the type of UserFields.
+type userHandles struct {
 	// Email is the attribute "email" (S) of the item U#Information.
 	Email *field.String[User, string]
 	// Name is the attribute "name" (S) of the item U#Information.
@@ -463,10 +463,10 @@ type UserHandles struct {
 }
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
-var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
+var AddressFields = mapperimpl.Handles[addressHandles](addressForm)
 
-// AddressHandles is the type of AddressFields.
-type AddressHandles struct {
+// addressHandles is the type of AddressFields.
+type addressHandles struct {
 	// Street is the attribute "Street" (S) of the item U#Address#Home. It is also the attribute "Street" (S) of the
 	// item U#Address#Delivery. It has more places.
 	Street *field.String[Address, string]
@@ -479,28 +479,28 @@ type AddressHandles struct {
 }
 
 // CartFields has the stored fields of a Cart: for patches, conditions, filters and projections.
-var CartFields = mapperimpl.Handles[CartHandles](cartForm)
+var CartFields = mapperimpl.Handles[cartHandles](cartForm)
 
-// CartHandles is the type of CartFields.
-type CartHandles struct {
+// cartHandles is the type of CartFields.
+type cartHandles struct {
 	// Lines is the attribute "Lines" (S) of the item M#Cart. It is also the entry "Lines" (S) of a map.
 	Lines *field.String[Cart, string]
 }
 
 // HistoryFields has the stored fields of a History: for patches, conditions, filters and projections.
-var HistoryFields = mapperimpl.Handles[HistoryHandles](historyForm)
+var HistoryFields = mapperimpl.Handles[historyHandles](historyForm)
 
-// HistoryHandles is the type of HistoryFields.
-type HistoryHandles struct {
+// historyHandles is the type of HistoryFields.
+type historyHandles struct {
 	// Pages is the attribute "Pages" (S) of the item M#History. It is also the entry "Pages" (S) of a map.
 	Pages *field.String[History, string]
 }
 
 // DisplayFields has the stored fields of a Display: for patches, conditions, filters and projections.
-var DisplayFields = mapperimpl.Handles[DisplayHandles](displayForm)
+var DisplayFields = mapperimpl.Handles[displayHandles](displayForm)
 
-// DisplayHandles is the type of DisplayFields.
-type DisplayHandles struct {
+// displayHandles is the type of DisplayFields.
+type displayHandles struct {
 	// Theme is the attribute "Theme" (S) of the item P#Display. It is also the entry "Theme" (S) of a map.
 	Theme *field.String[Display, string]
 	// Language is the attribute "Language" (S) of the item P#Display. It is also the entry "Language" (S) of a map.
@@ -508,10 +508,10 @@ type DisplayHandles struct {
 }
 
 // MailFields has the stored fields of a Mail: for patches, conditions, filters and projections.
-var MailFields = mapperimpl.Handles[MailHandles](mailForm)
+var MailFields = mapperimpl.Handles[mailHandles](mailForm)
 
-// MailHandles is the type of MailFields.
-type MailHandles struct {
+// mailHandles is the type of MailFields.
+type mailHandles struct {
 	// Offers is the attribute "Offers" (BOOL) of the item P#Mail. It is also the entry "Offers" (BOOL) of a map.
 	Offers *field.Bool[Mail, bool]
 	// News is the attribute "News" (BOOL) of the item P#Mail. It is also the entry "News" (BOOL) of a map.
@@ -519,10 +519,10 @@ type MailHandles struct {
 }
 
 // WishFields has the stored fields of a Wish: for patches, conditions, filters and projections.
-var WishFields = mapperimpl.Handles[WishHandles](wishForm)
+var WishFields = mapperimpl.Handles[wishHandles](wishForm)
 
-// WishHandles is the type of WishFields.
-type WishHandles struct {
+// wishHandles is the type of WishFields.
+type wishHandles struct {
 	// AddedAt is the entry "AddedAt" (S) of a map.
 	AddedAt *field.Time[Wish, time.Time]
 	// SKU is the attribute "SKU" (S) of each item M#WishList#Public#{AddedAt}. It is also the attribute "SKU" (S) of
@@ -540,10 +540,10 @@ type WishHandles struct {
 }
 
 // DocumentFields has the stored fields of a Document: for patches, conditions, filters and projections.
-var DocumentFields = mapperimpl.Handles[DocumentHandles](documentForm)
+var DocumentFields = mapperimpl.Handles[documentHandles](documentForm)
 
-// DocumentHandles is the type of DocumentFields.
-type DocumentHandles struct {
+// documentHandles is the type of DocumentFields.
+type documentHandles struct {
 	// Email is the attribute "email" (S) of the item the item of the table documents.
 	Email *field.String[Document, string]
 	// Name is the attribute "name" (S) of the item the item of the table documents.
@@ -567,19 +567,19 @@ type DocumentHandles struct {
 }
 
 // ProfileFields has the stored fields of a Profile: for patches, conditions, filters and projections.
-var ProfileFields = mapperimpl.Handles[ProfileHandles](profileForm)
+var ProfileFields = mapperimpl.Handles[profileHandles](profileForm)
 
-// ProfileHandles is the type of ProfileFields.
-type ProfileHandles struct {
+// profileHandles is the type of ProfileFields.
+type profileHandles struct {
 	// Email is the attribute "Email" (S) of the item EMAIL.
 	Email *field.String[Profile, string]
 }
 
 // ProfileDocumentFields has the stored fields of a ProfileDocument: for patches, conditions, filters and projections.
-var ProfileDocumentFields = mapperimpl.Handles[ProfileDocumentHandles](profileDocumentForm)
+var ProfileDocumentFields = mapperimpl.Handles[profileDocumentHandles](profileDocumentForm)
 
-// ProfileDocumentHandles is the type of ProfileDocumentFields.
-type ProfileDocumentHandles struct {
+// profileDocumentHandles is the type of ProfileDocumentFields.
+type profileDocumentHandles struct {
 	// Email is the attribute "Email" (S) of the item the item of the table profiles.
 	Email *field.String[ProfileDocument, string]
 	// Values is the attribute "Values" (M) of the item the item of the table profiles.

@@ -2319,10 +2319,10 @@ func (n *ledgerLedgerEntryIntValues) AtMost(to int) *LedgerLedgerEntryQuery {
 }
 
 // LogFields has the stored fields of a Log: for patches, conditions, filters and projections.
-var LogFields = mapperimpl.Handles[LogHandles](logForm)
+var LogFields = mapperimpl.Handles[logHandles](logForm)
 
-// LogHandles is the type of LogFields.
-type LogHandles struct {
+// logHandles is the type of LogFields.
+type logHandles struct {
 	// Name is the attribute "Name" (S) of the item HEAD.
 	Name *field.String[Log, string]
 	// Count is the attribute "Count" (N) of the item HEAD.
@@ -2332,10 +2332,10 @@ type LogHandles struct {
 }
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = mapperimpl.Handles[EventHandles](eventForm)
+var EventFields = mapperimpl.Handles[eventHandles](eventForm)
 
-// EventHandles is the type of EventFields.
-type EventHandles struct {
+// eventHandles is the type of EventFields.
+type eventHandles struct {
 	// At is the attribute "At" (S) of each item MILLIS#{At:millis}#{K}. It is also the attribute "At" (S) of each item
 	// SECONDS#{At:seconds}#{K}. It has more places.
 	At *field.Time[Event, time.Time]
@@ -2344,19 +2344,19 @@ type EventHandles struct {
 }
 
 // ListEventFields has the stored fields of a ListEvent: for patches, conditions, filters and projections.
-var ListEventFields = mapperimpl.Handles[ListEventHandles](listEventForm)
+var ListEventFields = mapperimpl.Handles[listEventHandles](listEventForm)
 
-// ListEventHandles is the type of ListEventFields.
-type ListEventHandles struct {
+// listEventHandles is the type of ListEventFields.
+type listEventHandles struct {
 	// N is the attribute "N" (N) of each item LIST#{List}#{At}.
 	N *field.Number[ListEvent, int]
 }
 
 // ExtraFields has the stored fields of an Extra: for patches, conditions, filters and projections.
-var ExtraFields = mapperimpl.Handles[ExtraHandles](extraForm)
+var ExtraFields = mapperimpl.Handles[extraHandles](extraForm)
 
-// ExtraHandles is the type of ExtraFields.
-type ExtraHandles struct {
+// extraHandles is the type of ExtraFields.
+type extraHandles struct {
 	// A is the attribute "A" (N) of the item EXTRA. It is also the attribute "A" (N) of the item NOTES.
 	A *field.Number[Extra, int]
 	// B is the attribute "B" (S) of the item EXTRA. It is also the attribute "B" (S) of the item NOTES.
@@ -2364,10 +2364,10 @@ type ExtraHandles struct {
 }
 
 // VisitFields has the stored fields of a Visit: for patches, conditions, filters and projections.
-var VisitFields = mapperimpl.Handles[VisitHandles](visitForm)
+var VisitFields = mapperimpl.Handles[visitHandles](visitForm)
 
-// VisitHandles is the type of VisitFields.
-type VisitHandles struct {
+// visitHandles is the type of VisitFields.
+type visitHandles struct {
 	// At is the attribute "At" (S) of the item {At:seconds}#{User}.
 	At *field.Key[Visit, time.Time]
 	// Page is the attribute "Page" (S) of the item {At:seconds}#{User}.
@@ -2375,37 +2375,37 @@ type VisitHandles struct {
 }
 
 // TicketFields has the stored fields of a Ticket: for patches, conditions, filters and projections.
-var TicketFields = mapperimpl.Handles[TicketHandles](ticketForm)
+var TicketFields = mapperimpl.Handles[ticketHandles](ticketForm)
 
-// TicketHandles is the type of TicketFields.
-type TicketHandles struct {
+// ticketHandles is the type of TicketFields.
+type ticketHandles struct {
 	// Title is the attribute "Title" (S) of the item T#{N:04}.
 	Title *field.String[Ticket, string]
 }
 
 // NoteFields has the stored fields of a Note: for patches, conditions, filters and projections.
-var NoteFields = mapperimpl.Handles[NoteHandles](noteForm)
+var NoteFields = mapperimpl.Handles[noteHandles](noteForm)
 
-// NoteHandles is the type of NoteFields.
-type NoteHandles struct {
+// noteHandles is the type of NoteFields.
+type noteHandles struct {
 	// Text is the attribute "Text" (S) of each item T#{^N:04}#NOTE#{Line:02}.
 	Text *field.String[Note, string]
 }
 
 // HappeningFields has the stored fields of a Happening: for patches, conditions, filters and projections.
-var HappeningFields = mapperimpl.Handles[HappeningHandles](happeningForm)
+var HappeningFields = mapperimpl.Handles[happeningHandles](happeningForm)
 
-// HappeningHandles is the type of HappeningFields.
-type HappeningHandles struct {
+// happeningHandles is the type of HappeningFields.
+type happeningHandles struct {
 	// Text is the attribute "Text" (S) of the item {At}#{ID}.
 	Text *field.String[Happening, string]
 }
 
 // ShelfFields has the stored fields of a Shelf: for patches, conditions, filters and projections.
-var ShelfFields = mapperimpl.Handles[ShelfHandles](shelfForm)
+var ShelfFields = mapperimpl.Handles[shelfHandles](shelfForm)
 
-// ShelfHandles is the type of ShelfFields.
-type ShelfHandles struct {
+// shelfHandles is the type of ShelfFields.
+type shelfHandles struct {
 	// Name is the attribute "Name" (S) of the item HEAD.
 	Name *field.String[Shelf, string]
 	// Level is the attribute "Level" (N) of the item HEAD.
@@ -2417,10 +2417,10 @@ type ShelfHandles struct {
 }
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
-var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
+var SessionFields = mapperimpl.Handles[sessionHandles](sessionForm)
 
-// SessionHandles is the type of SessionFields.
-type SessionHandles struct {
+// sessionHandles is the type of SessionFields.
+type sessionHandles struct {
 	// Token is the attribute "Token" (S) of the item SESSION.
 	Token *field.String[Session, string]
 	// Until is the attribute "Until" (S) of the item SESSION.
@@ -2428,10 +2428,10 @@ type SessionHandles struct {
 }
 
 // ScoreFields has the stored fields of a Score: for patches, conditions, filters and projections.
-var ScoreFields = mapperimpl.Handles[ScoreHandles](scoreForm)
+var ScoreFields = mapperimpl.Handles[scoreHandles](scoreForm)
 
-// ScoreHandles is the type of ScoreFields.
-type ScoreHandles struct {
+// scoreHandles is the type of ScoreFields.
+type scoreHandles struct {
 	// Game is the attribute "Game" (S) of the item HEAD.
 	Game *field.String[Score, string]
 	// Player is the attribute "Player" (S) of the item HEAD.
@@ -2443,19 +2443,19 @@ type ScoreHandles struct {
 }
 
 // WinFields has the stored fields of a Win: for patches, conditions, filters and projections.
-var WinFields = mapperimpl.Handles[WinHandles](winForm)
+var WinFields = mapperimpl.Handles[winHandles](winForm)
 
-// WinHandles is the type of WinFields.
-type WinHandles struct {
+// winHandles is the type of WinFields.
+type winHandles struct {
 	// Series is the attribute "series" (S) of each item WIN#{At}.
 	Series *field.String[Win, string]
 }
 
 // LedgerFields has the stored fields of a Ledger: for patches, conditions, filters and projections.
-var LedgerFields = mapperimpl.Handles[LedgerHandles](ledgerForm)
+var LedgerFields = mapperimpl.Handles[ledgerHandles](ledgerForm)
 
-// LedgerHandles is the type of LedgerFields.
-type LedgerHandles struct {
+// ledgerHandles is the type of LedgerFields.
+type ledgerHandles struct {
 	// Sum is the attribute "Sum" (N) of the item HEAD.
 	Sum *field.Value[Ledger, *big.Int]
 	// Rate is the attribute "Rate" (N) of the item HEAD.
@@ -2469,10 +2469,10 @@ type LedgerHandles struct {
 }
 
 // LimitsFields has the stored fields of a Limits: for patches, conditions, filters and projections.
-var LimitsFields = mapperimpl.Handles[LimitsHandles](limitsForm)
+var LimitsFields = mapperimpl.Handles[limitsHandles](limitsForm)
 
-// LimitsHandles is the type of LimitsFields.
-type LimitsHandles struct {
+// limitsHandles is the type of LimitsFields.
+type limitsHandles struct {
 	// Least is the attribute "Least" (N) of the item LIMITS.
 	Least *field.Value[Limits, big.Int]
 	// Most is the attribute "Most" (N) of the item LIMITS.
@@ -2482,10 +2482,10 @@ type LimitsHandles struct {
 }
 
 // LedgerEntryFields has the stored fields of a LedgerEntry: for patches, conditions, filters and projections.
-var LedgerEntryFields = mapperimpl.Handles[LedgerEntryHandles](ledgerEntryForm)
+var LedgerEntryFields = mapperimpl.Handles[ledgerEntryHandles](ledgerEntryForm)
 
-// LedgerEntryHandles is the type of LedgerEntryFields.
-type LedgerEntryHandles struct {
+// ledgerEntryHandles is the type of LedgerEntryFields.
+type ledgerEntryHandles struct {
 	// Amount is the attribute "Amount" (N) of each item E#{N:04}.
 	Amount *field.Value[LedgerEntry, big.Int]
 }
