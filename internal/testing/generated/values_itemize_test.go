@@ -1557,19 +1557,19 @@ func (n *momentLineIntValues) AtMost(to int) *MomentLineQuery {
 }
 
 // GridFields has the stored fields of a Grid: for patches, conditions, filters and projections.
-var GridFields = mapperimpl.Handles[GridHandles](gridForm)
+var GridFields = mapperimpl.Handles[gridHandles](gridForm)
 
-// GridHandles is the type of GridFields.
-type GridHandles struct {
+// gridHandles is the type of GridFields.
+type gridHandles struct {
 	// Name is the attribute "Name" (S) of the item HEAD.
 	Name *field.String[Grid, string]
 }
 
 // CellFields has the stored fields of a Cell: for patches, conditions, filters and projections.
-var CellFields = mapperimpl.Handles[CellHandles](cellForm)
+var CellFields = mapperimpl.Handles[cellHandles](cellForm)
 
-// CellHandles is the type of CellFields.
-type CellHandles struct {
+// cellHandles is the type of CellFields.
+type cellHandles struct {
 	// K is the attribute "K" (N) of each item D#{N:03}. It is also the attribute "K" (N) of each item
 	// S#{I:sortable}#{T}. It has more places.
 	K *field.Number[Cell, int]
@@ -1594,47 +1594,47 @@ type CellHandles struct {
 }
 
 // DraftFields has the stored fields of a Draft: for patches, conditions, filters and projections.
-var DraftFields = mapperimpl.Handles[DraftHandles](draftForm)
+var DraftFields = mapperimpl.Handles[draftHandles](draftForm)
 
-// DraftHandles is the type of DraftFields.
-type DraftHandles struct {
+// draftHandles is the type of DraftFields.
+type draftHandles struct {
 	// Text is the attribute "Text" (S) of the item V#{N:04}.
 	Text *field.String[Draft, string]
 }
 
 // LineFields has the stored fields of a Line: for patches, conditions, filters and projections.
-var LineFields = mapperimpl.Handles[LineHandles](lineForm)
+var LineFields = mapperimpl.Handles[lineHandles](lineForm)
 
-// LineHandles is the type of LineFields.
-type LineHandles struct {
+// lineHandles is the type of LineFields.
+type lineHandles struct {
 	// Text is the attribute "Text" (S) of each item V#{^N:04}#{Line:02}. It is also the attribute "Text" (S) of each
 	// item L#{^Text}#LINE#{Line:02}. It has more places.
 	Text *field.String[Line, string]
 }
 
 // LevelFields has the stored fields of a Level: for patches, conditions, filters and projections.
-var LevelFields = mapperimpl.Handles[LevelHandles](levelForm)
+var LevelFields = mapperimpl.Handles[levelHandles](levelForm)
 
-// LevelHandles is the type of LevelFields.
-type LevelHandles struct {
+// levelHandles is the type of LevelFields.
+type levelHandles struct {
 	// Text is the attribute "Text" (S) of the item {N}.
 	Text *field.String[Level, string]
 }
 
 // LabelFields has the stored fields of a Label: for patches, conditions, filters and projections.
-var LabelFields = mapperimpl.Handles[LabelHandles](labelForm)
+var LabelFields = mapperimpl.Handles[labelHandles](labelForm)
 
-// LabelHandles is the type of LabelFields.
-type LabelHandles struct {
+// labelHandles is the type of LabelFields.
+type labelHandles struct {
 	// Size is the attribute "Size" (N) of the item L#{Text}#HEAD.
 	Size *field.Number[Label, int]
 }
 
 // MomentFields has the stored fields of a Moment: for patches, conditions, filters and projections.
-var MomentFields = mapperimpl.Handles[MomentHandles](momentForm)
+var MomentFields = mapperimpl.Handles[momentHandles](momentForm)
 
-// MomentHandles is the type of MomentFields.
-type MomentHandles struct {
+// momentHandles is the type of MomentFields.
+type momentHandles struct {
 	// At is the attribute "At" (S) of the item AT#{At:seconds}.
 	At *field.Key[Moment, time.Time]
 	// Text is the attribute "Text" (S) of the item AT#{At:seconds}.

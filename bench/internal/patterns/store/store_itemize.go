@@ -404,10 +404,10 @@ func (n *TripEntitiesHoursSince) Before(to time.Time) *query.Query[Trip, Trip] {
 }
 
 // DriverFields has the stored fields of a Driver: for patches, conditions, filters and projections.
-var DriverFields = mapperimpl.Handles[DriverHandles](driverForm)
+var DriverFields = mapperimpl.Handles[driverHandles](driverForm)
 
-// DriverHandles is the type of DriverFields.
-type DriverHandles struct {
+// driverHandles is the type of DriverFields.
+type driverHandles struct {
 	// Name is the attribute "Name" (S) of the item PROFILE.
 	Name *field.String[Driver, string]
 	// Email is the attribute "Email" (S) of the item PROFILE.
@@ -417,28 +417,28 @@ type DriverHandles struct {
 }
 
 // EmailClaimFields has the stored fields of an EmailClaim: for patches, conditions, filters and projections.
-var EmailClaimFields = mapperimpl.Handles[EmailClaimHandles](emailClaimForm)
+var EmailClaimFields = mapperimpl.Handles[emailClaimHandles](emailClaimForm)
 
-// EmailClaimHandles is the type of EmailClaimFields.
-type EmailClaimHandles struct {
+// emailClaimHandles is the type of EmailClaimFields.
+type emailClaimHandles struct {
 	// Driver is the attribute "Driver" (S) of the item CLAIM.
 	Driver *field.String[EmailClaim, string]
 }
 
 // PhoneClaimFields has the stored fields of a PhoneClaim: for patches, conditions, filters and projections.
-var PhoneClaimFields = mapperimpl.Handles[PhoneClaimHandles](phoneClaimForm)
+var PhoneClaimFields = mapperimpl.Handles[phoneClaimHandles](phoneClaimForm)
 
-// PhoneClaimHandles is the type of PhoneClaimFields.
-type PhoneClaimHandles struct {
+// phoneClaimHandles is the type of PhoneClaimFields.
+type phoneClaimHandles struct {
 	// Driver is the attribute "Driver" (S) of the item CLAIM.
 	Driver *field.String[PhoneClaim, string]
 }
 
 // TripFields has the stored fields of a Trip: for patches, conditions, filters and projections.
-var TripFields = mapperimpl.Handles[TripHandles](tripForm)
+var TripFields = mapperimpl.Handles[tripHandles](tripForm)
 
-// TripHandles is the type of TripFields.
-type TripHandles struct {
+// tripHandles is the type of TripFields.
+type tripHandles struct {
 	// Driver is the attribute "Driver" (S) of the item HEAD.
 	Driver *field.String[Trip, string]
 	// State is the attribute "State" (S) of the item HEAD.
@@ -450,10 +450,10 @@ type TripHandles struct {
 }
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = mapperimpl.Handles[EventHandles](eventForm)
+var EventFields = mapperimpl.Handles[eventHandles](eventForm)
 
-// EventHandles is the type of EventFields.
-type EventHandles struct {
+// eventHandles is the type of EventFields.
+type eventHandles struct {
 	// At is the attribute "At" (S) of each item EVENT#{At:seconds}.
 	At *field.Key[Event, time.Time]
 	// Kind is the attribute "Kind" (S) of each item EVENT#{At:seconds}.
