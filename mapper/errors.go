@@ -26,6 +26,30 @@ var ErrNotFound = search.ErrNotFound
 // adds. An *[ExistsError] wraps it. It is no *ConflictError, since to load and repeat cannot help.
 var ErrExists = operation.ErrExists
 
+// ErrUsage is the class of errors of invalid calls, such as options that exclude each other. Nothing was
+// sent. Fix the program. errors.Is(err, ErrUsage) is true for them.
+var ErrUsage = model.ErrUsage
+
+// ErrTransactionTooLarge says that a write that must be one transaction has more than 100 items or 4 MB.
+// Nothing was sent. Write fewer items at once.
+var ErrTransactionTooLarge = write.ErrTransactionTooLarge
+
+// StoredValueError says that a stored item does not fit the model, because another program wrote it, or
+// the model has changed. Nothing was changed. Correct the item or the model.
+type StoredValueError struct {
+	Model, Field string
+	// Key is the item, as far as it is known.
+	Key Key
+
+	err error
+}
+
+// Error names the field and the item.
+func (e *StoredValueError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *StoredValueError) Unwrap() error { return e.err }
+
 // Key is the key of an item as text: strings as they are, numbers, and bytes in hexadecimal. Sort is
 // empty in a table without a sort key.
 type Key struct {
@@ -475,6 +499,14 @@ func valueError(m *model.Model, err error) error {
 		return &OutcomeUnknownError{Model: label, Items: keysOf(e.Places), Err: e.Err}
 	case *search.NotFound:
 		return &NotFoundError{Model: label, Field: m.Root().Name, Key: keyOf(e.Root), Pending: e.Pending, name: e.Name}
+	}
+	var damaged *model.Damaged
+	if errors.As(err, &damaged) {
+		out := &StoredValueError{Model: damaged.Label, Field: damaged.Field, err: err}
+		if damaged.Table != nil {
+			out.Key = keyOf(damaged.Place)
+		}
+		return out
 	}
 	var value *schema.Unstorable
 	if !errors.As(err, &value) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
 )
 
 // Call is a call of a mapper, or of Transact.
@@ -66,7 +66,7 @@ type noContext struct{ context.Context }
 
 func (noContext) Err() error { return errNoContext }
 
-var errNoContext = errors.New("the context is nil: pass that of the request, or context.Background()")
+var errNoContext = model.Usagef("the context is nil: pass that of the request, or context.Background()")
 
 // tablesOf returns the names of tables.
 func tablesOf(tables []*item.Table) []string {

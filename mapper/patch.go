@@ -2,7 +2,6 @@ package mapper
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"slices"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
@@ -66,7 +66,7 @@ func (p *Patch[T]) And(more ...Patcher[T]) *Patch[T] {
 	return &Patch[T]{is}
 }
 
-var nilPatch = failed(errors.New("a patch of And is nil: make one with a node of generated code"))
+var nilPatch = failed(model.Usagef("a patch of And is nil: make one with a node of generated code"))
 
 // Upsert lets the changes so far create the root item. Patches that And joins later keep their
 // requirements. Use Put, and not Add with Upsert, to replace an element.
@@ -184,7 +184,7 @@ func (p entityPatch) upsert() entityPatch {
 func (p entityPatch) returning(v any) entityPatch {
 	to := reflect.ValueOf(v)
 	if to.IsNil() {
-		return p.and(failed(errors.New("the pointer of Return is nil: pass one that receives the item's fields")))
+		return p.and(failed(model.Usagef("the pointer of Return is nil: pass one that receives the item's fields")))
 	}
 	p.returns = append(slices.Clip(p.returns), func(rec any) {
 		if r := reflect.ValueOf(rec); r.IsValid() && r.Type() == to.Type() {
@@ -203,7 +203,7 @@ func (p entityPatch) onlyIf(item expr.Change, c expr.Condition) entityPatch {
 // change returns the patch with a change of fields of an item.
 func (p entityPatch) change(item expr.Change, changes []expr.Change) entityPatch {
 	if len(changes) == 0 {
-		return p.and(failed(errors.New("the patch has a change without a field: make changes with the " +
+		return p.and(failed(model.Usagef("the patch has a change without a field: make changes with the " +
 			"fields' handles")))
 	}
 	changes = slices.Clone(changes)
@@ -256,7 +256,7 @@ func (p entityPatch) plan(m any, options []WriteOption) (*Plan, error) {
 	return g.predict(x, err)
 }
 
-var errNoMapper = errors.New("the patch has no mapper: pass the model's *mapper.Mapper")
+var errNoMapper = model.Usagef("the patch has no mapper: pass the model's *mapper.Mapper")
 
 // spec returns the patch as the operation needs it.
 func (p entityPatch) spec(g *engine) operation.PatchSpec {

@@ -2,13 +2,13 @@ package mapper
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
@@ -98,7 +98,7 @@ func (g *engine) Input(r search.Request) (*dynamodb.QueryInput, error) {
 		return nil, err
 	}
 	if x.Parts()[0].Range.Kind == selection.None {
-		return nil, errors.New("the range ends before it begins: exchange its bounds")
+		return nil, model.Usagef("the range ends before it begins: exchange its bounds")
 	}
 	return g.reader.Input(x.Parts()[0], x.Options()), nil
 }

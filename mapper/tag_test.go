@@ -86,7 +86,7 @@ func TestIfTagRequiresTheState(t *testing.T) {
 			if !errors.As(err, &conflict) || errors.Is(err, mapper.ErrNotFound) {
 				t.Errorf("%d entries: %s: %v", many, name, err)
 			}
-			if many == 1 && name == "save" && fmt.Sprint(conflict.Items) != "[{ACCOUNT#1 LEFT Left changed}]" {
+			if many == 1 && name == "save" && fmt.Sprint(conflict.Items) != "[{mapper_test.account ACCOUNT#1 LEFT Left changed}]" {
 				t.Errorf("%v", conflict.Items)
 			}
 		}
@@ -233,7 +233,7 @@ func TestTagOfNoItems(t *testing.T) {
 	must(v.hits(hitsOfVisited.Increment(1)).Exec(ctx, v.other))(t)
 	var conflict *mapper.ConflictError
 	if err := failed(v.other.Load(ctx, stats, tag, mapper.Strong())); !errors.As(err, &conflict) ||
-		fmt.Sprint(conflict.Items) != "[{ACCOUNT#1 STATS Hits created}]" {
+		fmt.Sprint(conflict.Items) != "[{mapper_test.visited ACCOUNT#1 STATS Hits created}]" {
 		t.Errorf("%v", err)
 	}
 }

@@ -3,7 +3,6 @@ package mapper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
@@ -154,7 +154,7 @@ func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
 func RawPart(client Client, part types.TransactWriteItem) Part {
 	return Part{client: client, make: func(tables func(string) *item.Table) (operation.Part, error) {
 		if isNil(client) {
-			return nil, errors.New("mapper.RawPart: the client is nil: pass the client of the mappers")
+			return nil, model.Usagef("mapper.RawPart: the client is nil: pass the client of the mappers")
 		}
 		return operation.Raw(part, tables)
 	}}
@@ -171,7 +171,7 @@ func newTransaction(parts []Part) (*transaction, error) {
 	x := &transaction{}
 	for i, p := range parts {
 		if p.make == nil {
-			return nil, fmt.Errorf("mapper: part %d of the transaction is empty: make it with SavePart, DeletePart, "+
+			return nil, model.Usagef("mapper: part %d of the transaction is empty: make it with SavePart, DeletePart, "+
 				"PatchPart or RawPart", i+1)
 		}
 		if p.engine != nil && !slices.Contains(x.engines, p.engine) {
@@ -198,7 +198,7 @@ func newTransaction(parts []Part) (*transaction, error) {
 		if all = append(all, made); len(all) == 1 {
 			client = p.client
 		} else if !same(client, p.client) {
-			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: "+
+			errs = append(errs, model.Usagef("mapper: part %d of the transaction has another client than the first: "+
 				"make all mappers and RawPart with one client", i+1))
 		}
 		if p.of != nil && slices.ContainsFunc(parts[:i], func(o Part) bool { return o.of == p.of }) {
@@ -207,7 +207,7 @@ func newTransaction(parts []Part) (*transaction, error) {
 		}
 	}
 	if len(parts) == 0 {
-		errs = append(errs, errors.New("mapper: the transaction has no parts: pass the results of SavePart, "+
+		errs = append(errs, model.Usagef("mapper: the transaction has no parts: pass the results of SavePart, "+
 			"DeletePart, PatchPart or RawPart"))
 	}
 	if len(errs) > 0 {

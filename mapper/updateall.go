@@ -12,6 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/estimate"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
@@ -138,7 +139,7 @@ func newUpdates(update func() error, parts []Part) (*updates, error) {
 	u := &updates{update: update, parts: parts}
 	var errs []error
 	if update == nil {
-		errs = append(errs, errors.New("mapper: the function of UpdateAll is nil: pass one that changes the values"))
+		errs = append(errs, model.Usagef("mapper: the function of UpdateAll is nil: pass one that changes the values"))
 	}
 	items := 0
 	u.together = true
@@ -170,7 +171,7 @@ func newUpdates(update func() error, parts []Part) (*updates, error) {
 		u.together = u.together && read.Keys(sel.Parts) && len(sel.Elsewhere) == 0
 	}
 	if len(u.reads) == 0 && len(errs) == 0 {
-		errs = append(errs, errors.New("mapper: UpdateAll has no UpdatePart: use Transact, or add the entities to read"))
+		errs = append(errs, model.Usagef("mapper: UpdateAll has no UpdatePart: use Transact, or add the entities to read"))
 	}
 	u.together = u.together && items > 1 && items <= cost.MaxTransactItems
 	return u, errors.Join(errs...)

@@ -74,7 +74,7 @@ type scope struct {
 func (k scope) fail(format string, args ...any) selection.Selection {
 	s := *k.spec
 	if s.Err == nil {
-		s.Err = fmt.Errorf("%s: %s", k.schema.Label(), fmt.Sprintf(format, args...))
+		s.Err = model.Usagef("%s: %s", k.schema.Label(), fmt.Sprintf(format, args...))
 	}
 	return s
 }

@@ -3,9 +3,9 @@ package query
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 )
@@ -25,7 +25,7 @@ func (q *Query[T, E]) On(src Source[T]) Bound { return Bound{q.is.merged(runnerO
 func (d *definition) merged(runner search.Runner) func(options []ReadOption) (*run, error) {
 	return func(options []ReadOption) (*run, error) {
 		if d.limit != 0 || d.after != "" || d.reverse {
-			return nil, errors.New("a query within Merge has its own Limit, After or Reverse: leave them out, " +
+			return nil, model.Usagef("a query within Merge has its own Limit, After or Reverse: leave them out, " +
 				"and call Limit and Reverse on the merged query")
 		}
 		return d.on(runner, options)
@@ -58,7 +58,7 @@ func Merge(sides ...Bound) Merged { return Merged{sides: sides} }
 // Limit returns the query of the first n elements of all types; 0 is no limit.
 func (j Merged) Limit(n int) Merged {
 	if n < 0 {
-		j.err = fmt.Errorf("the limit %d of a query: use 1 or more, or 0 for no limit", n)
+		j.err = model.Usagef("the limit %d of a query: use 1 or more, or 0 for no limit", n)
 	}
 	j.limit = n
 	return j
@@ -89,7 +89,7 @@ func (j Merged) all(ctx context.Context, options []ReadOption, yield func(any, e
 	var first *run
 	for _, s := range j.sides {
 		if s.on == nil {
-			return errors.New("Merge has an empty query: make it with On")
+			return model.Usagef("Merge has an empty query: make it with On")
 		}
 		x, err := s.on(options)
 		if err != nil {

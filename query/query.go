@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"reflect"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
@@ -76,7 +76,7 @@ func (q *Query[T, E]) Limit(n int) *Query[T, E] { return &Query[T, E]{q.is.limit
 
 func (d definition) limited(n int) definition {
 	if n < 0 {
-		d.err = fmt.Errorf("the limit %d of a query: use 1 or more, or 0 for no limit", n)
+		d.err = model.Usagef("the limit %d of a query: use 1 or more, or 0 for no limit", n)
 	}
 	d.limit = n
 	return d
@@ -131,7 +131,7 @@ func (d definition) projected(rows []*codec.Row) definition {
 	d.projection = []search.Projected{}
 	for _, row := range rows {
 		if row == nil {
-			d.err = errors.Join(d.err, errors.New("the handle of a field passed to Project is nil: use the handles "+
+			d.err = errors.Join(d.err, model.Usagef("the handle of a field passed to Project is nil: use the handles "+
 				"of generated code"))
 			continue
 		}
@@ -209,13 +209,13 @@ func (d *definition) on(runner search.Runner, options []ReadOption) (*run, error
 	return x, nil
 }
 
-var errTag = errors.New("a query does not compare a tag: Load the entity with IfTag")
+var errTag = model.Usagef("a query does not compare a tag: Load the entity with IfTag")
 
-var errRoot = errors.New("a query does not read the root item: Load the selection with RequireRoot")
+var errRoot = model.Usagef("a query does not read the root item: Load the selection with RequireRoot")
 
-var errEmpty = errors.New("the query is empty: make one with generated code, or with query.Of")
+var errEmpty = model.Usagef("the query is empty: make one with generated code, or with query.Of")
 
-var errNothing = errors.New("the query has no mapper: pass the model's *mapper.Mapper")
+var errNothing = model.Usagef("the query has no mapper: pass the model's *mapper.Mapper")
 
 // end delivers the receipt.
 func (x *run) end() { x.Deliver(x.settings, &x.usage) }

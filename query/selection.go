@@ -1,10 +1,9 @@
 package query
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
 
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/selection"
 )
 
@@ -25,8 +24,8 @@ func specOf[T any](s Selection[T]) selection.Selection {
 }
 
 var (
-	errNilSelection   = errors.New("the selection is nil: make one with the mapper's Key, or with generated code")
-	errEmptySelection = errors.New("the selection is empty: make one with the mapper's Key, or with generated code")
+	errNilSelection   = model.Usagef("the selection is nil: make one with the mapper's Key, or with generated code")
+	errEmptySelection = model.Usagef("the selection is empty: make one with the mapper's Key, or with generated code")
 )
 
 // isNil reports whether an interface is nil, or holds a nil pointer.
@@ -51,7 +50,7 @@ func (n *Node[T]) selection(*T) selection.Selection {
 // Join selects several parts of one entity. Single items are read together.
 func Join[T any](selections ...Selection[T]) Selection[T] {
 	if len(selections) == 0 {
-		return &Node[T]{selection.Selection{Err: fmt.Errorf("query.Join of no selections: pass at least one")}}
+		return &Node[T]{selection.Selection{Err: model.Usagef("query.Join of no selections: pass at least one")}}
 	}
 	joined := specOf(selections[0])
 	for _, s := range selections[1:] {

@@ -104,12 +104,16 @@ func (m *Model) Label() string { return m.Schema.Label() }
 
 // Errorf returns an error about the model.
 func (m *Model) Errorf(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", m.Label(), redact.Errorf(format, args...))
+	return Usage(fmt.Errorf("%s: %w", m.Label(), redact.Errorf(format, args...)))
 }
 
-// FieldErrorf returns an error about a field of the model, or an item that fields share.
+// FieldErrorf returns an error about the use of a field of the model, or of an item that fields share.
 func (m *Model) FieldErrorf(field, format string, args ...any) error {
-	return fmt.Errorf("%s.%s: %w", m.Label(), field, redact.Errorf(format, args...))
+	return Usage(fieldError(m, field, redact.Errorf(format, args...)))
+}
+
+func fieldError(m *Model, field string, err error) error {
+	return fmt.Errorf("%s.%s: %w", m.Label(), field, err)
 }
 
 // ValueErrorf returns an error about a value of a field, which cannot be stored.

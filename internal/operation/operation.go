@@ -275,7 +275,7 @@ func (x *Operation) plan() (*write.Plan, error) {
 		return nil, err
 	}
 	if !write.Fits(all) {
-		return nil, fmt.Errorf("mapper: transaction too large: %d items (limit 100), %s in all (limit 4 MB): use "+
+		return nil, write.TooMany("mapper: transaction too large: %d items (limit 100), %s in all (limit 4 MB): use "+
 			"several transactions, or save a large entity by itself",
 			len(all), attr.Bytes(write.Bytes(all)))
 	}

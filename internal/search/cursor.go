@@ -95,8 +95,8 @@ type cursorKey struct {
 
 func (x *Search) openCursor(cursor string) (Position, error) {
 	refuse := func() (Position, error) {
-		return Position{}, x.Model.Errorf("the cursor is not of this query (%w): use the Next of a page of the "+
-			"same query, in the same partition, of a mapper with the same CursorKey", ErrCursor)
+		return Position{}, fmt.Errorf("%s: the cursor is not of this query (%w): use the Next of a page of the "+
+			"same query, in the same partition, of a mapper with the same CursorKey", x.Model.Label(), ErrCursor)
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(b) < saltSize {

@@ -3,12 +3,14 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/redact"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/wire"
@@ -90,7 +92,7 @@ func (e *Engine) fetchError(f *item.Image, a *schema.Attribute, err error) error
 	case errors.As(err, &damaged):
 		return &large.CorruptError{Model: e.Model.Label(), Field: a.Value.Name, Item: f.String(), Err: err}
 	}
-	return e.Model.FieldErrorf(a.Value.Name, "item %s: %w", f.Place, err)
+	return fmt.Errorf("%s.%s: %w", e.Model.Label(), a.Value.Name, redact.Errorf("item %s: %w", f.Place, err))
 }
 
 // fetchAll reads the external values of items. The error is a *large.Replaced if another writer has

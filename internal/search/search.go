@@ -106,7 +106,7 @@ func (h *Hit) Placeholders() (map[string]any, error) {
 		k, source := h.m.Schema.KeyOf(i)
 		typed, err := codec.FromKey(k, source, v)
 		if err != nil {
-			return nil, h.m.FieldErrorf(h.m.Schema.KeyFields[i].Name, "%w", err)
+			return nil, h.m.StoredErrorf(h.m.Schema.KeyFields[i].Name, h.At, "%w", err)
 		}
 		all[owner+h.m.Schema.KeyFields[i].Name] = typed
 	}
@@ -119,7 +119,7 @@ func (h *Hit) Placeholders() (map[string]any, error) {
 		}
 		typed, err := codec.FromKey(h.Item.Key, i, h.values[i])
 		if err != nil {
-			return nil, h.m.FieldErrorf(h.Item.Name, "item %s: %w", h.At, err)
+			return nil, h.m.StoredErrorf(h.Item.Name, h.At, "item %s: %w", h.At, err)
 		}
 		switch src.From {
 		case schema.FromMapKey:

@@ -38,7 +38,7 @@ func (s *Snapshot) Identify(v any) error {
 			err = m.Codec.SetKeyField(v, i, value)
 		}
 		if err != nil {
-			return m.FieldErrorf(m.Schema.KeyFields[i].Name, "%w", err)
+			return m.StoredErrorf(m.Schema.KeyFields[i].Name, item.Place{}, "%w", err)
 		}
 	}
 	return nil
@@ -191,12 +191,12 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 		}
 		some = true
 		if _, out := large.PointerOf(value); out && a.Large != nil && !a.Large.External() {
-			return m.FieldErrorf(a.Value.Name, "item %s: its value was stored outside of the item, but the tag "+
+			return m.StoredErrorf(a.Value.Name, f.Place, "item %s: its value was stored outside of the item, but the tag "+
 				"lacks the option: add chunk or s3= again", f.Place)
 		}
 		if a.Value.Type.Lazy {
 			if err := codec.Decode(rec, i, value); err != nil {
-				return m.FieldErrorf(a.Value.Name, "item %s: attribute %q: %w", f.Place, name, err)
+				return m.StoredErrorf(a.Value.Name, f.Place, "item %s: attribute %q: %w", f.Place, name, err)
 			}
 			if m.Source != nil {
 				large.CellOf(codec.Field(rec, i)).From(m.Source(f, a, name))
@@ -209,11 +209,11 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 			case v == nil && f.Partial:
 				continue
 			case v == nil:
-				return m.FieldErrorf(a.Value.Name,
+				return m.StoredErrorf(a.Value.Name, f.Place,
 					"item %s: its external value was not read: load it", f.Place)
 			}
 			if err := codec.Decode(rec, i, large.Plainly(v)); err != nil {
-				return m.FieldErrorf(a.Value.Name, "item %s: the value that attribute %q points to: %w", f.Place, name,
+				return m.StoredErrorf(a.Value.Name, f.Place, "item %s: the value that attribute %q points to: %w", f.Place, name,
 					err)
 			}
 			continue
@@ -249,12 +249,12 @@ func readKeys(m *model.Model, f *item.Image, rec any) error {
 		values := make([]key.Value, len(k.Sources))
 		s, ok := attr.ScalarOf(f.Attribute(k.Name))
 		if !ok || !k.Template.Parse(s, values) {
-			return m.FieldErrorf(a.Value.Name, "item %s: the index key %q does not have the form %s: write it again "+
+			return m.StoredErrorf(a.Value.Name, f.Place, "item %s: the index key %q does not have the form %s: write it again "+
 				"with Reindex", f.Place, k.Name, k.Text)
 		}
 		record := m.Codec.Record(f.Kind.Index)
 		if err := record.SetIndexKey(rec, f.Kind.DerivedKey(k.Name), source, values[source]); err != nil {
-			return m.FieldErrorf(a.Value.Name, "item %s: the index key %q: %w", f.Place, k.Name, err)
+			return m.StoredErrorf(a.Value.Name, f.Place, "item %s: the index key %q: %w", f.Place, k.Name, err)
 		}
 	}
 	return nil
@@ -269,7 +269,7 @@ func notDecoded(m *model.Model, f *item.Image, a *schema.Attribute, err error) e
 	if _, v := stored(f, a); a.Large == nil && large.Framed(v) {
 		err = fmt.Errorf("%w: it was stored compressed, but the tag lacks the option: add compress= again", err)
 	}
-	return m.FieldErrorf(a.Value.Name, "item %s: %w", f.Place, err)
+	return m.StoredErrorf(a.Value.Name, f.Place, "item %s: %w", f.Place, err)
 }
 
 // stored returns an attribute's value, under its name or else the latest of those that it had
@@ -331,7 +331,7 @@ func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, 
 			err = m.Codec.Record(it.Index).SetKey(rec, i, f.Values[i])
 		}
 		if err != nil {
-			return e, m.FieldErrorf(it.Name, "item %s: %w", f.Place, err)
+			return e, m.StoredErrorf(it.Name, f.Place, "item %s: %w", f.Place, err)
 		}
 	}
 	if err := DecodeItem(m, f, rec); err != nil {
@@ -340,7 +340,7 @@ func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, 
 	for _, i := range it.KeyStored {
 		value, err := m.Codec.Record(it.Index).Key(rec, i)
 		if err != nil || !m.SameInKey(it.Key, i, value, f.Values[i]) {
-			return e, m.FieldErrorf(it.Name, "item %s: its attribute and its key have different values of %s, as "+
+			return e, m.StoredErrorf(it.Name, f.Place, "item %s: its attribute and its key have different values of %s, as "+
 				"another "+
 				"program wrote them: correct one of them", f.Place, it.Key.Sources[i].Text)
 		}

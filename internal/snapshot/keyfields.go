@@ -77,7 +77,7 @@ func (a *adoption) keep(it *schema.Item, source int, all []Element) ([]Element, 
 	}
 	value, err := m.Codec.KeyField(a.v, a.field)
 	if err != nil {
-		return nil, m.FieldErrorf(name, "%w", err)
+		return nil, m.StoredErrorf(name, item.Place{}, "%w", err)
 	}
 	var kept []Element
 	for _, e := range all {
@@ -130,7 +130,7 @@ func (s *Snapshot) checkIdentity(v any) error {
 		for _, k := range []*schema.Key{m.Schema.PK, it.Key} {
 			for i := 0; k != nil && i < len(k.Sources); i++ {
 				if src := k.Sources[i]; src.KeyField == o && !m.SameInKey(k, i, value, s.Selection.Identity[o]) {
-					return m.FieldErrorf(m.Schema.KeyFields[o].Name, "item %s: its attribute and its key have "+
+					return m.StoredErrorf(m.Schema.KeyFields[o].Name, s.Items[it.Index][0].Place, "item %s: its attribute and its key have "+
 						"different values%v, as another program wrote them: correct one of them",
 						s.Items[it.Index][0].Place, redact.Of(value.String()))
 				}

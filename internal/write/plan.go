@@ -2,6 +2,7 @@ package write
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -154,7 +155,7 @@ func (c *Choice) commitAndRest(requests []*Request) (*Plan, error) {
 	}
 	first := append(pointing, c.Commit)
 	if !Fits(first) {
-		return nil, fmt.Errorf("%s: %d items have external values, which need one transaction (limits 99 items and "+
+		return nil, TooMany("%s: %d items have external values, which need one transaction (limits 99 items and "+
 			"4 MB), also with Independent: save fewer of them at once",
 			first[0].Label, len(pointing))
 	}
@@ -282,6 +283,18 @@ func Bytes(all []*Request) int {
 	return n
 }
 
+// ErrTransactionTooLarge is the class of errors of transactions over the limits of DynamoDB.
+var ErrTransactionTooLarge = errors.New("itemize: transaction too large")
+
+// TooMany returns an error of a transaction that is over a limit.
+func TooMany(format string, args ...any) error { return &overLimit{fmt.Sprintf(format, args...)} }
+
+type overLimit struct{ text string }
+
+func (e *overLimit) Error() string { return e.text }
+
+func (e *overLimit) Is(target error) bool { return target == ErrTransactionTooLarge }
+
 func tooMany(all []*Request, c Choice) error {
 	cure := "save with Independent, one by one, or save in parts"
 	switch {
@@ -301,7 +314,7 @@ func tooMany(all []*Request, c Choice) error {
 	if slices.ContainsFunc(all, func(r *Request) bool { return r.Kind == Check }) {
 		cure = "load less, so that fewer items are checked, or save without CheckLoaded"
 	}
-	return fmt.Errorf("%s: transaction too large: %d items (limit 100), %s in all (limit 4 MB): %s",
+	return TooMany("%s: transaction too large: %d items (limit 100), %s in all (limit 4 MB): %s",
 		all[0].Label, len(all), attr.Bytes(Bytes(all)), cure)
 }
 

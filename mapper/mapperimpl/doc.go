@@ -4,10 +4,10 @@
 package mapperimpl
 
 // Version is the version of generated code that this package works with.
-const Version = 4
+const Version = 5
 
 // EnforceVersion makes a generated file of another version fail to compile, because a negative constant
 // does not fit:
 //
-//	const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)
+//	const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
 type EnforceVersion uint

@@ -131,7 +131,6 @@ func TestEdgesOfPatches(t *testing.T) {
 	}
 	for name, p := range map[string]patch[Shelf]{
 		"set, incremented": p.Patch(f.Level.Set(1), f.Level.Increment(1)),
-		"only checks":      p.Patch().If(f.Name.Equal("b")),
 	} {
 		if r, err := p.Exec(ctx, m); err == nil || r.Predicted().Requests != 0 {
 			t.Errorf("%s: %v", name, err)

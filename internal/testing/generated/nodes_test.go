@@ -632,7 +632,6 @@ func TestPatches(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for name, p := range map[string]patch[Log]{
-		"changes nothing":  p.Patch(),
 		"twice":            p.Address().Add(Event{at, "x"}).And(p.Address().K("x").Delete()),
 		"an empty value":   p.Address().Add(Event{at, ""}),
 		"an empty id":      LogByID("").Patch(f.Name.Set("x")),
