@@ -14,7 +14,7 @@ import (
 )
 
 // Version is the version of the generated code. Package mapperimpl lists the versions that it supports.
-const Version = 4
+const Version = 5
 
 // Generate returns the files of a package's models: one next to each file that declares models, and the
 // lock file. lock is the present lock file, nil for none. With accept the new keys replace those of the

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -27,6 +28,9 @@ func Renamed(old, made []byte) ([]string, error) {
 		return nil, err
 	}
 	now, out := changes("", "", before[""], after[""])
+	if bytes.Contains(old, []byte("EnforceVersion(4 - ")) && bytes.Contains(old, []byte("IndexQuery struct")) {
+		out = append(out, "queries of indexes return the items of the index: add Fetch where whole entities are needed")
+	}
 	for _, in := range sortedKeys(before) {
 		if to, ok := now[in]; in != "" && ok {
 			_, texts := changes(in+".", to+".", before[in], after[to])

@@ -485,4 +485,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)
+const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)

@@ -769,4 +769,4 @@ var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
 } = (*blob.Value[[]byte])(nil)
 
-const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)
+const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
