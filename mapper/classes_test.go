@@ -86,8 +86,14 @@ func TestErrorsBelongToOneClass(t *testing.T) {
 			stale.Value.Name = "c"
 			return get(g.drivers.Save(ctx, stale))
 		}},
-		"a tag":        {"conflict", func() error { return get(g.drivers.Load(ctx, g.drivers.Key("a"), mapper.IfTag("other"))) }},
-		"an empty tag": {"usage", func() error { return get(g.drivers.Load(ctx, g.drivers.Key("a"), mapper.IfTag(""))) }},
+		"a tag": {"conflict", func() error {
+			return get(g.drivers.Load(ctx, g.drivers.Key("a"),
+				mapper.IfTag("other")))
+		}},
+		"an empty tag": {"usage", func() error {
+			return get(g.drivers.Load(ctx, g.drivers.Key("a"),
+				mapper.IfTag("")))
+		}},
 		"an empty key": {"value", func() error { return get(g.drivers.Save(ctx, g.drivers.New(driver{}))) }},
 		"a changed key": {"value", func() error {
 			part.Value.ID = "z"
@@ -101,23 +107,32 @@ func TestErrorsBelongToOneClass(t *testing.T) {
 		"a large item": {"too large", func() error {
 			return get(g.drivers.Save(ctx, g.drivers.New(driver{ID: "l", Name: strings.Repeat("x", 500_000)})))
 		}},
-		"a cursor":          {"cursor", func() error { return get(open.After("x").Page(ctx, g.drivers)) }},
-		"a foreign value":   {"stored value", func() error { return get(g.purses.Load(ctx, g.purses.Key("bad"))) }},
-		"a negative limit":  {"usage", func() error { return get(open.Limit(-1).Collect(ctx, g.drivers)) }},
-		"no mapper":         {"usage", func() error { return get(open.Collect(ctx, nil)) }},
-		"no selection":      {"usage", func() error { return get(g.drivers.Load(ctx, nil)) }},
-		"a wrong prefix":    {"usage", func() error { return get(g.drivers.Load(ctx, g.drivers.Key("a").Prefix("NONE#"))) }},
-		"options":           {"usage", func() error { return get(g.drivers.Save(ctx, stale, mapper.Staged(), mapper.Independent())) }},
+		"a cursor":         {"cursor", func() error { return get(open.After("x").Page(ctx, g.drivers)) }},
+		"a foreign value":  {"stored value", func() error { return get(g.purses.Load(ctx, g.purses.Key("bad"))) }},
+		"a negative limit": {"usage", func() error { return get(open.Limit(-1).Collect(ctx, g.drivers)) }},
+		"no mapper":        {"usage", func() error { return get(open.Collect(ctx, nil)) }},
+		"no selection":     {"usage", func() error { return get(g.drivers.Load(ctx, nil)) }},
+		"a wrong prefix": {"usage", func() error {
+			return get(g.drivers.Load(ctx,
+				g.drivers.Key("a").Prefix("NONE#")))
+		}},
+		"options": {"usage", func() error {
+			return get(g.drivers.Save(ctx, stale, mapper.Staged(),
+				mapper.Independent()))
+		}},
 		"no parts":          {"usage", func() error { return get(mapper.Transact(ctx)) }},
 		"nothing to update": {"usage", func() error { return get(mapper.UpdateAll(ctx, nil)) }},
 		"an empty patch":    {"usage", func() error { return get(new(mapper.Patch[driver]).Exec(ctx, g.drivers)) }},
-		"a nil patch":       {"usage", func() error { return get(handmade.EntityOf(g.purses.Key("a")).Patch().And(nil).Exec(ctx, g.purses)) }},
-		"a nil context":     {"usage", func() error { return get(g.drivers.Load(nil, g.drivers.Key("a"))) }}, //nolint:staticcheck
+		"a nil " +
+			"patch": {"usage", func() error { return get(handmade.EntityOf(g.purses.Key("a")).Patch().And(nil).Exec(ctx, g.purses)) }},
+		"a nil context": {"usage", func() error { return get(g.drivers.Load(nil, g.drivers.Key("a"))) }},
+		//nolint:staticcheck
 		"too many": {"transaction", func() error {
 			return get(g.drivers.Save(ctx, g.drivers.New(many), mapper.ExactlyOnce()))
 		}},
 		"too many in a transaction": {"transaction", func() error {
-			return get(mapper.Transact(ctx, g.drivers.SavePart(g.drivers.New(many)), g.purses.SavePart(g.purses.New(purse{ID: "n"}))))
+			return get(mapper.Transact(ctx, g.drivers.SavePart(g.drivers.New(many)),
+				g.purses.SavePart(g.purses.New(purse{ID: "n"}))))
 		}},
 		"a missing table": {"sdk", func() error { return get(elsewhere.Load(ctx, elsewhere.Key("a"))) }},
 		"canceled":        {"context", func() error { return get(g.drivers.Load(over, g.drivers.Key("a"))) }},

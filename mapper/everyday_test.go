@@ -35,7 +35,8 @@ var bagFields = struct {
 	handmade.String("Name", "", func(x *bag) *string { return &x.Name }),
 	handmade.Set("Tags", ",stringset,omitempty", func(x *bag) *[]string { return &x.Tags },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]())),
-	handmade.List("Lines", "", func(x *bag) *[]string { return &x.Lines }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
+	handmade.List("Lines", "", func(x *bag) *[]string { return &x.Lines },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]())),
 }
 
 // A patch that changes nothing, such as one of no elements, sends no request. If it has conditions, they are checked.
@@ -63,18 +64,23 @@ func TestPatchWithoutChangesSendsNothing(t *testing.T) {
 	if r := must(id.Patch(f.Tags.Add(), f.Name.Set("new")).Exec(ctx, bags))(t); r.Predicted().Requests != 1 {
 		t.Error(r)
 	}
-	for name, p := range map[string]*mapper.ItemPatch[bag, bag]{"no changes": id.Patch(), "no elements": id.Patch(f.Tags.Add())} {
+	for name, p := range map[string]*mapper.ItemPatch[bag, bag]{
+		"no changes":  id.Patch(),
+		"no elements": id.Patch(f.Tags.Add()),
+	} {
 		var conflict *mapper.ConflictError
 		if _, err := p.If(f.Name.Equal("other")).Exec(ctx, bags); !errors.As(err, &conflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 		r, err := p.If(f.Name.Equal("new")).Exec(ctx, bags)
-		if plan := must(p.If(f.Name.Equal("new")).Plan(bags))(t); err != nil || !plan.WCU.Contains(r.Consumed.WCU) || plan.Requests != 1 {
+		if plan := must(p.If(f.Name.Equal("new")).Plan(bags))(t); err != nil ||
+			!plan.WCU.Contains(r.Consumed.WCU) || plan.Requests != 1 {
 			t.Errorf("%s: %v, %v, %v", name, r, plan, err)
 		}
 	}
 	var u bag
-	if _, err := id.Patch().Return(&u).Exec(ctx, bags); err == nil || !strings.Contains(err.Error(), "changes nothing") {
+	if _, err := id.Patch().Return(&u).Exec(ctx, bags); err == nil || !strings.Contains(err.Error(),
+		"changes nothing") {
 		t.Error(err)
 	}
 }
@@ -92,7 +98,8 @@ func TestRequireRootReportsMissingEntity(t *testing.T) {
 		plan := must(users.PlanLoad(s, mapper.RequireRoot()))(t)
 		var r mapper.Receipt
 		_, err := users.Load(ctx, s, mapper.RequireRoot(), mapper.ReceiptTo(&r))
-		if !errors.Is(err, mapper.ErrNotFound) || plan.Requests != r.Predicted().Requests || !plan.RCU.Contains(r.Consumed.RCU) {
+		if !errors.Is(err, mapper.ErrNotFound) || plan.Requests != r.Predicted().Requests ||
+			!plan.RCU.Contains(r.Consumed.RCU) {
 			t.Errorf("%s: %v, %v, %v", name, err, plan, &r)
 		}
 	}
@@ -217,5 +224,6 @@ func TestEmptyMapperSaysSo(t *testing.T) {
 
 func storeUsers(t *testing.T) *mapper.Mapper[store.User] {
 	t.Helper()
-	return must(mapper.New[store.User](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	return must(mapper.New[store.User](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S",
+		"SK:S"))))(t)
 }

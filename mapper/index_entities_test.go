@@ -76,7 +76,8 @@ func TestIndexQuerySendsOneRequest(t *testing.T) {
 		var r mapper.Receipt
 		all := must(q.Collect(ctx, m, mapper.ReceiptTo(&r)))(t)
 		plan := must(q.Plan(m))(t)
-		if len(all) != 20 || r.Predicted().Requests != 1 || !plan.Requests.Contains(1) || !plan.RCU.Contains(r.Consumed.RCU) {
+		if len(all) != 20 || r.Predicted().Requests != 1 || !plan.Requests.Contains(1) ||
+			!plan.RCU.Contains(r.Consumed.RCU) {
 			t.Errorf("%s: %d entities, %v, %+v", c.name, len(all), r.Consumed, plan)
 		}
 		for _, x := range all {

@@ -232,14 +232,16 @@ func (x *zooRun[T]) step(ctx context.Context) {
 
 // found saves an entity that a query of an index yields: only what the index has.
 func (x *zooRun[T]) found(ctx context.Context) {
-	index := []*query.Items[T]{x.m.Index("byOwn", x.one("ann", "bob")), x.m.Index("byKind/HEAD", x.one("a", "b"))}[x.r.IntN(2)]
+	index := []*query.Items[T]{x.m.Index("byOwn", x.one("ann", "bob")), x.m.Index("byKind/HEAD", x.one("a",
+		"b"))}[x.r.IntN(2)]
 	for e, err := range x.m.Entities(ctx, query.Of[T](index).Limit(1)) {
 		if err != nil {
 			x.Fatal(err)
 		}
 		id := zoo(e.Value).ID
 		want := zoo(must(x.m.Load(ctx, x.m.Key(id), mapper.Strong()))(x).Value)
-		read := zooPart(want, func(field string) bool { return e.Loaded(zooString(&e.Value, field)) }, e.Loaded(zooInt(&e.Value)))
+		read := zooPart(want, func(field string) bool { return e.Loaded(zooString(&e.Value, field)) },
+			e.Loaded(zooInt(&e.Value)))
 		if part := zooPart(zoo(e.Value), func(string) bool { return true }, true); part != read {
 			x.Errorf("the index has %+v, stored is %+v", part, read)
 		}

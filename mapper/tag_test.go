@@ -86,7 +86,8 @@ func TestIfTagRequiresTheState(t *testing.T) {
 			if !errors.As(err, &conflict) || errors.Is(err, mapper.ErrNotFound) {
 				t.Errorf("%d entries: %s: %v", many, name, err)
 			}
-			if many == 1 && name == "save" && fmt.Sprint(conflict.Items) != "[{mapper_test.account ACCOUNT#1 LEFT Left changed}]" {
+			if many == 1 && name == "save" && fmt.Sprint(conflict.Items) != "[{mapper_test.account ACCOUNT#1 LEFT "+
+				"Left changed}]" {
 				t.Errorf("%v", conflict.Items)
 			}
 		}

@@ -76,7 +76,7 @@ func PlanUpdateAll(parts ...Part) (*Plan, error) {
 		sum.Requests += r.Requests
 		sum.RCU = sum.RCU.Add(r.RCU)
 	}
-	if u.together {
+	if u.atOnce {
 		factor, sum.Requests = 2, 1
 	}
 	sum.RCU = sum.RCU.Times(factor)
@@ -128,8 +128,8 @@ type updates struct {
 	parts   []Part
 	reads   []Part // those that are read
 	engines []*engine
-	// together reports that all are read in one transaction.
-	together bool
+	// atOnce reports that all are read in one transaction.
+	atOnce bool
 	// own is the error that ended the update: of the function, or of another part.
 	own error
 }
@@ -142,7 +142,7 @@ func newUpdates(update func() error, parts []Part) (*updates, error) {
 		errs = append(errs, model.Usagef("mapper: the function of UpdateAll is nil: pass one that changes the values"))
 	}
 	items := 0
-	u.together = true
+	u.atOnce = true
 	for _, p := range parts {
 		if p.engine != nil && !slices.Contains(u.engines, p.engine) {
 			u.engines = append(u.engines, p.engine)
@@ -158,22 +158,25 @@ func newUpdates(update func() error, parts []Part) (*updates, error) {
 		for _, o := range u.reads {
 			if o.update.v == p.update.v || o.engine == p.engine &&
 				fmt.Sprint(o.update.sel.Identity) == fmt.Sprint(sel.Identity) {
-				errs = append(errs, p.engine.model.Errorf("two parts of UpdateAll are of one entity, or of one value: use "+
+				errs = append(errs, p.engine.model.Errorf("two parts of UpdateAll are of one entity, or of one "+
+					"value: use "+
 					"one part, with query.Join for several selections"))
 			}
 			if !same(o.client, p.client) {
-				errs = append(errs, p.engine.model.Errorf("the parts of UpdateAll have different clients: make all mappers "+
+				errs = append(errs, p.engine.model.Errorf("the parts of UpdateAll have different clients: make "+
+					"all mappers "+
 					"with one client"))
 			}
 		}
 		u.reads = append(u.reads, p)
 		items += len(sel.Parts)
-		u.together = u.together && read.Keys(sel.Parts) && len(sel.Elsewhere) == 0
+		u.atOnce = u.atOnce && read.Keys(sel.Parts) && len(sel.Elsewhere) == 0
 	}
 	if len(u.reads) == 0 && len(errs) == 0 {
-		errs = append(errs, model.Usagef("mapper: UpdateAll has no UpdatePart: use Transact, or add the entities to read"))
+		errs = append(errs, model.Usagef("mapper: UpdateAll has no UpdatePart: use Transact, or add the entities "+
+			"to read"))
 	}
-	u.together = u.together && items > 1 && items <= cost.MaxTransactItems
+	u.atOnce = u.atOnce && items > 1 && items <= cost.MaxTransactItems
 	return u, errors.Join(errs...)
 }
 
@@ -229,8 +232,8 @@ func (u *updates) readAll(ctx context.Context, t *tally) (sure bool, err error) 
 
 // load reads all entities. into returns a pointer to the zero value of one.
 func (u *updates) load(ctx context.Context, t *tally, into func(Part) any) (states []*state, sure bool, err error) {
-	if u.together {
-		return u.loadTogether(ctx, t, into)
+	if u.atOnce {
+		return u.loadAtOnce(ctx, t, into)
 	}
 	for _, p := range u.reads {
 		s, err := p.engine.load(ctx, p.update.sel, into(p), true, t)
@@ -243,8 +246,8 @@ func (u *updates) load(ctx context.Context, t *tally, into func(Part) any) (stat
 	return states, len(states) == 1 && len(only) == 1 && read.Keys(only), nil
 }
 
-// loadTogether reads all entities in one transaction. Only items of unfinished writes need more reads.
-func (u *updates) loadTogether(ctx context.Context, t *tally, into func(Part) any) (states []*state, sure bool,
+// loadAtOnce reads all entities in one transaction. Only items of unfinished writes need more reads.
+func (u *updates) loadAtOnce(ctx context.Context, t *tally, into func(Part) any) (states []*state, sure bool,
 	err error,
 ) {
 	sets := make([]read.Set, len(u.reads))
@@ -253,7 +256,7 @@ func (u *updates) loadTogether(ctx context.Context, t *tally, into func(Part) an
 	}
 	began := u.reads[0].engine.model.Now()
 	var usage read.Usage
-	early, err := read.Together(ctx, sets, &usage)
+	early, err := read.Transaction(ctx, sets, &usage)
 	t.AddRead(usage.Requests, usage.Predicted, usage.Consumed)
 	if err != nil {
 		return nil, false, err
@@ -262,7 +265,8 @@ func (u *updates) loadTogether(ctx context.Context, t *tally, into func(Part) an
 	for i, p := range u.reads {
 		g := p.engine
 		protocol := *g.search.Protocol
-		protocol.Reader, protocol.Now = &read.Ahead{Reader: g.reader, Early: early[i]}, func() time.Time { return began }
+		protocol.Reader, protocol.Now = &read.Ahead{Reader: g.reader, Early: early[i]},
+			func() time.Time { return began }
 		s, err := u.decode(ctx, p, &protocol, into(p), t)
 		if err != nil {
 			return nil, false, &operation.Fault{Model: g.model, Err: err}

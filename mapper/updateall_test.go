@@ -75,7 +75,8 @@ func TestUpdateAllMovesBetweenEntities(t *testing.T) {
 			return nil
 		}
 	}
-	parts := []mapper.Part{g.drivers.UpdatePart(&from, g.drivers.Key("a")), g.drivers.UpdatePart(&to, g.drivers.Key("b"))}
+	parts := []mapper.Part{g.drivers.UpdatePart(&from, g.drivers.Key("a")), g.drivers.UpdatePart(&to,
+		g.drivers.Key("b"))}
 	plan := must(mapper.PlanUpdateAll(parts...))(t)
 	r, err := mapper.UpdateAll(ctx, move("trip-a"), parts...)
 	if err != nil || plan.Mode != "read" || !plan.RCU.Contains(r.Consumed.RCU) {
@@ -106,7 +107,7 @@ func TestUpdateAllMovesBetweenEntities(t *testing.T) {
 }
 
 // Items with known keys are read in one transaction, across models. New entities and patches are written with them.
-func TestUpdateAllReadsKnownKeysInOneTransaction(t *testing.T) {
+func TestUpdateAllReadsItemsInOneTransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	g := newGarage(t, nil)
@@ -209,7 +210,8 @@ func (b *between) before(operation string) {
 	}
 }
 
-func (b *between) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
+func (b *between) Query(ctx context.Context, in *dynamodb.QueryInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
 	error,
 ) {
 	b.before("Query")
@@ -281,10 +283,18 @@ func TestUpdateAllRefused(t *testing.T) {
 		parts  []mapper.Part
 		want   string
 	}{
-		"no function":     {nil, []mapper.Part{part}, "the function of UpdateAll is nil"},
-		"no parts":        {nothing, nil, "UpdateAll has no UpdatePart"},
-		"nothing to read": {nothing, []mapper.Part{g.purses.SavePart(g.purses.New(purse{ID: "x"}))}, "UpdateAll has no UpdatePart"},
-		"no value":        {nothing, []mapper.Part{g.purses.UpdatePart(nil, g.purses.Key("a"))}, "the value of UpdatePart is nil"},
+		"no function": {nil, []mapper.Part{part}, "the function of UpdateAll is nil"},
+		"no parts":    {nothing, nil, "UpdateAll has no UpdatePart"},
+		"nothing to read": {
+			nothing,
+			[]mapper.Part{g.purses.SavePart(g.purses.New(purse{ID: "x"}))},
+			"UpdateAll has no UpdatePart",
+		},
+		"no value": {
+			nothing,
+			[]mapper.Part{g.purses.UpdatePart(nil, g.purses.Key("a"))},
+			"the value of UpdatePart is nil",
+		},
 		"one value twice": {
 			nothing, []mapper.Part{part, g.purses.UpdatePart(&p, g.purses.Key("b"))}, "two parts of UpdateAll",
 		},
@@ -295,7 +305,9 @@ func TestUpdateAllRefused(t *testing.T) {
 			nothing, []mapper.Part{g.purses.UpdatePart(&p, g.purses.Key("a"), mapper.Staged())}, "Staged",
 		},
 		"a tag": {
-			nothing, []mapper.Part{g.purses.UpdatePart(&p, g.purses.Key("a"), mapper.IfTag("x"))}, "does not compare tags",
+			nothing,
+			[]mapper.Part{g.purses.UpdatePart(&p, g.purses.Key("a"), mapper.IfTag("x"))},
+			"does not compare tags",
 		},
 		"a wrong key": {nothing, []mapper.Part{g.purses.UpdatePart(&p, g.purses.Key(""))}, "an empty string in a key"},
 		"a raw part without a client": {

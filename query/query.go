@@ -203,7 +203,8 @@ func (d *definition) on(runner search.Runner, options []ReadOption) (*run, error
 	}
 	x.request = search.Request{
 		Selection: d.spec, Elem: d.elem, Roots: d.roots, Strong: x.settings.Strong, Reverse: d.reverse, Limit: d.limit,
-		Entities: d.entities, Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after), Fetch: d.fetch,
+		Entities: d.entities, Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after),
+		Fetch:   d.fetch,
 		Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
 	}
 	return x, nil

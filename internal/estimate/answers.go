@@ -15,7 +15,7 @@ type Answers struct {
 	of map[form]answer
 }
 
-// form is the part of a query that decides on its cost, beside the stored items.
+// form is the part of a query that decides on its cost in addition to the stored items.
 type form struct {
 	index         string
 	elem          reflect.Type
@@ -52,9 +52,9 @@ func (a *Answers) Observe(x *search.Search, r search.Request, answers, requests 
 	f := formOf(x, r)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	was, known := a.of[f]
+	was, found := a.of[f]
 	switch {
-	case known:
+	case found:
 		now = answer{was.requests + (now.requests-was.requests)/4, was.rcu + (now.rcu-was.rcu)/4}
 	case a.of == nil:
 		a.of = map[form]answer{}

@@ -311,14 +311,14 @@ func (e *Estimator) Query(x *search.Search, r search.Request) (requests, rcu cos
 	}
 	rcu = rcu.Times(consistency(r.Strong))
 	if recent := e.Answers.likely(x, r); recent.requests > 0 {
-		requests.Expected = within(math.Round(recent.requests), requests)
-		rcu.Expected = within(math.Round(4*consistency(r.Strong)*recent.rcu)/2, rcu)
+		requests.Expected = clamp(math.Round(recent.requests), requests)
+		rcu.Expected = clamp(math.Round(4*consistency(r.Strong)*recent.rcu)/2, rcu)
 	}
 	return requests, rcu
 }
 
-// within returns the number that is nearest to n between the bounds.
-func within(n float64, bounds cost.Units) float64 { return min(max(n, bounds.Min), bounds.Max) }
+// clamp returns the number that is nearest to n between the bounds.
+func clamp(n float64, bounds cost.Units) float64 { return min(max(n, bounds.Min), bounds.Max) }
 
 // queried returns the price of a strongly consistent query of a part. If it has a limit, it expects so many items.
 func (e *Estimator) queried(x *search.Search, part selection.Part) cost.Units {

@@ -76,7 +76,8 @@ func (n *nodeWriter) sends(word string, more []string) string {
 	case word == "Entities":
 		return "It sends a Query of the index for each MB. Fields that the index lacks are zero."
 	}
-	return "It sends a Query of the index for each MB, and then reads the root items of the elements. Fields that the " +
+	return "It sends a Query of the index for each MB, and then reads the root items of the elements. Fields that " +
+		"the " +
 		"index lacks are zero."
 }
 

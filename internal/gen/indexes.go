@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -34,10 +35,18 @@ func (n *nodeWriter) partitionFunction() string {
 	return n.m.Name + "By" + n.keyWords(n.e.PartitionFields())
 }
 
+// keyFieldWord returns the text of name= of a field that keys name, "" for none.
+func keyFieldWord(o *schema.KeyField) string {
+	if o.Field == nil {
+		return ""
+	}
+	return tagOf(o.Field).Value("name")
+}
+
 func (n *nodeWriter) keyWords(count int) string {
 	text := ""
 	for _, o := range n.e.KeyFields[:count] {
-		text += n.keyWord(o.Name)
+		text += cmp.Or(keyFieldWord(o), n.keyWord(o.Name))
 	}
 	return text
 }

@@ -168,7 +168,7 @@ func (n *nodeWriter) method(t *nodeType, m *nodeMethod, from string, field *sche
 	case strings.HasPrefix(from, "the segment"):
 		cure = "add _ struct{} `ddb:\"prefix=SEGMENT,name=Word\"`"
 	case strings.HasPrefix(from, "the placeholder"):
-		cure = "rename the field"
+		cure = "add name=Word to the field of the placeholder"
 	case strings.HasPrefix(from, "the index"):
 		cure = "add name=Word to its declaration"
 	case strings.HasPrefix(from, "one="):
@@ -210,6 +210,9 @@ func (n *nodeWriter) argument(src schema.Source, kind key.Kind, remaining *[]str
 // sourceName returns the name of a placeholder: its field, Key for a map's key, Value for a scalar
 // element.
 func sourceName(src schema.Source) string {
+	if word := src.Word(); word != "" {
+		return word
+	}
 	switch src.From {
 	case schema.FromMapKey:
 		return "Key"

@@ -23,7 +23,8 @@ type structure struct {
 	compared bool
 	// in is the file that declares all about it.
 	in *sourceFile
-	// form, same, clone and handles are the names of the generated code, and handleType is the type of handles. They are
+	// form, same, clone and handles are the names of the generated code, and handleType is the type of handles. They
+	// are
 	// "" for a type without handles.
 	form, same, clone, handles, handleType string
 	model                                  *Model           // whose type it is, or nil

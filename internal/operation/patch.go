@@ -166,7 +166,8 @@ func (p *modify) returned() (r Record, err error) {
 		codec.AfterLoad(r.Item)
 	}
 	if err != nil {
-		return r, m.StoredErrorf(only.Field, only.Place, "it was written, but the stored item does not match the model: %w", err)
+		return r, m.StoredErrorf(only.Field, only.Place,
+			"it was written, but the stored item does not match the model: %w", err)
 	}
 	if it := only.Item; !it.Element() && it.Field != nil {
 		r.Part = m.Codec.Record(it.Index).Part(r.Item)
@@ -201,7 +202,8 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 	r = Requests{Writes: p.Requests(), Unread: unread, Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
 	if !write.Fits(r.Writes) {
 		return r, write.TooMany("%s: the patch is too large for a transaction: %d items (limit 100), %s in "+
-			"all (limit 4 MB): use several patches", p.env.Model.Label(), len(r.Writes), attr.Bytes(write.Bytes(r.Writes)))
+			"all (limit 4 MB): use several patches", p.env.Model.Label(), len(r.Writes),
+			attr.Bytes(write.Bytes(r.Writes)))
 	}
 	return r, nil
 }

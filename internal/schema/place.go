@@ -88,7 +88,7 @@ func (b *builder) heldByKey(m *taggedField) bool {
 // fieldOptions checks the options that need to know the field's type and item.
 func (b *builder) fieldOptions(m *taggedField) {
 	it := b.onItem[m.Field]
-	if it != nil && it.MethodName == "" {
+	if it != nil && it.MethodName == "" && !b.heldByKey(m) {
 		it.MethodName = m.tag.Value("name")
 	}
 	if m.tag.Has("one") {

@@ -191,8 +191,9 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 		}
 		some = true
 		if _, out := large.PointerOf(value); out && a.Large != nil && !a.Large.External() {
-			return m.StoredErrorf(a.Value.Name, f.Place, "item %s: its value was stored outside of the item, but the tag "+
-				"lacks the option: add chunk or s3= again", f.Place)
+			return m.StoredErrorf(a.Value.Name, f.Place,
+				"item %s: its value was stored outside of the item, but the tag "+
+					"lacks the option: add chunk or s3= again", f.Place)
 		}
 		if a.Value.Type.Lazy {
 			if err := codec.Decode(rec, i, value); err != nil {
@@ -213,7 +214,8 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 					"item %s: its external value was not read: load it", f.Place)
 			}
 			if err := codec.Decode(rec, i, large.Plainly(v)); err != nil {
-				return m.StoredErrorf(a.Value.Name, f.Place, "item %s: the value that attribute %q points to: %w", f.Place, name,
+				return m.StoredErrorf(a.Value.Name, f.Place, "item %s: the value that attribute %q points to: %w",
+					f.Place, name,
 					err)
 			}
 			continue
@@ -249,8 +251,9 @@ func readKeys(m *model.Model, f *item.Image, rec any) error {
 		values := make([]key.Value, len(k.Sources))
 		s, ok := attr.ScalarOf(f.Attribute(k.Name))
 		if !ok || !k.Template.Parse(s, values) {
-			return m.StoredErrorf(a.Value.Name, f.Place, "item %s: the index key %q does not have the form %s: write it again "+
-				"with Reindex", f.Place, k.Name, k.Text)
+			return m.StoredErrorf(a.Value.Name, f.Place,
+				"item %s: the index key %q does not have the form %s: write it again "+
+					"with Reindex", f.Place, k.Name, k.Text)
 		}
 		record := m.Codec.Record(f.Kind.Index)
 		if err := record.SetIndexKey(rec, f.Kind.DerivedKey(k.Name), source, values[source]); err != nil {
@@ -340,9 +343,10 @@ func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, 
 	for _, i := range it.KeyStored {
 		value, err := m.Codec.Record(it.Index).Key(rec, i)
 		if err != nil || !m.SameInKey(it.Key, i, value, f.Values[i]) {
-			return e, m.StoredErrorf(it.Name, f.Place, "item %s: its attribute and its key have different values of %s, as "+
-				"another "+
-				"program wrote them: correct one of them", f.Place, it.Key.Sources[i].Text)
+			return e, m.StoredErrorf(it.Name, f.Place,
+				"item %s: its attribute and its key have different values of %s, as "+
+					"another "+
+					"program wrote them: correct one of them", f.Place, it.Key.Sources[i].Text)
 		}
 	}
 	if !m.Schema.Hooks {

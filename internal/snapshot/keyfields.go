@@ -130,8 +130,9 @@ func (s *Snapshot) checkIdentity(v any) error {
 		for _, k := range []*schema.Key{m.Schema.PK, it.Key} {
 			for i := 0; k != nil && i < len(k.Sources); i++ {
 				if src := k.Sources[i]; src.KeyField == o && !m.SameInKey(k, i, value, s.Selection.Identity[o]) {
-					return m.StoredErrorf(m.Schema.KeyFields[o].Name, s.Items[it.Index][0].Place, "item %s: its attribute and its key have "+
-						"different values%v, as another program wrote them: correct one of them",
+					return m.StoredErrorf(m.Schema.KeyFields[o].Name, s.Items[it.Index][0].Place,
+						"item %s: its attribute and its key have "+
+							"different values%v, as another program wrote them: correct one of them",
 						s.Items[it.Index][0].Place, redact.Of(value.String()))
 				}
 			}

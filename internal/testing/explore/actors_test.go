@@ -986,7 +986,7 @@ func (c *cast[T]) indexReader(name string) explore.Actor {
 func (c *cast[T]) lookUp(ctx context.Context, name string, n *explore.Transport) {
 	m := c.mapper(n)
 	o := explore.Op{Actor: name, What: "look up", Start: c.run.Now()}
-	all, err := query.Of[T](m.Index("byRoot", c.id)).Collect(ctx, m)
+	all, err := query.Of[T](m.Index("byRoot", c.id)).Fetch().Collect(ctx, m)
 	o.End, o.Err = c.run.Now(), err
 	switch {
 	case err != nil:

@@ -21,13 +21,14 @@ type Set struct {
 	Parts []selection.Part
 }
 
-// maxTogetherTries is how often a transaction is sent that conflicts with writes in progress.
-const maxTogetherTries = 100
+// maxTransactionTries is how often a transaction is sent that conflicts with writes in progress.
+const maxTransactionTries = 100
 
-// Together reads up to 100 items of several models in one transaction, as they are at one moment. All readers have one
+// Transaction reads up to 100 items of several models in one transaction, as they are at one moment. All readers
+// have one
 // client. It costs two RCU for each 4 KB of each item. A transaction that conflicts with a write in progress is sent
 // again.
-func Together(ctx context.Context, sets []Set, u *Usage) ([]*Early, error) {
+func Transaction(ctx context.Context, sets []Set, u *Usage) ([]*Early, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	var places []item.Place
 	var tables []*item.Table
@@ -47,7 +48,7 @@ func Together(ctx context.Context, sets []Set, u *Usage) ([]*Early, error) {
 		if err == nil {
 			return answers(sets, places, out, u)
 		}
-		if !inProgress(err) || try == maxTogetherTries {
+		if !inProgress(err) || try == maxTransactionTries {
 			return nil, explain.Error(ctx, first.Client, first.Label, tables, err)
 		}
 		if err := flow.Pause(ctx, try); err != nil {
