@@ -131,14 +131,6 @@ func (h *handle) usable() error {
 	return nil
 }
 
-// fault returns an error of a change of the field.
-func (h *handle) fault(text string) error { return fmt.Errorf("the change of %s: %s", h.name(), text) }
-
-// failed returns a condition whose use returns the error.
-func (h *handle) failed(err error) expr.Condition {
-	return expr.Failed(fmt.Errorf("the condition on %s: %w", h.name(), err))
-}
-
 // absent is the condition that the attribute is missing or NULL, and exists the opposite.
 func (h *handle) absent() expr.Condition {
 	return expr.Or(h.call("attribute_not_exists"), h.condition(item.IsNull))

@@ -60,6 +60,7 @@ func TestErrorsBelongToOneClass(t *testing.T) {
 		"Amount": &types.AttributeValueMemberS{Value: "text"},
 	}}))(t)
 	elsewhere := must(mapper.New[driver](client, mapper.Table("no-such-table")))(t)
+	var none context.Context
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	many := driver{ID: "many", Open: map[string]openRun{}}
@@ -124,7 +125,9 @@ func TestErrorsBelongToOneClass(t *testing.T) {
 		"nothing to update": {"usage", func() error { return get(mapper.UpdateAll(ctx, nil)) }},
 		"an empty patch":    {"usage", func() error { return get(new(mapper.Patch[driver]).Exec(ctx, g.drivers)) }},
 		"a nil " +
-			"patch": {"usage", func() error { return get(handmade.EntityOf(g.purses.Key("a")).Patch().And(nil).Exec(ctx, g.purses)) }},
+			"patch": {"usage", func() error {
+			return get(handmade.EntityOf(g.purses.Key("a")).Patch().And(nil).Exec(ctx, g.purses))
+		}},
 		"a nil context": {"usage", func() error { return get(g.drivers.Load(nil, g.drivers.Key("a"))) }},
 		//nolint:staticcheck
 		"too many": {"transaction", func() error {
