@@ -131,6 +131,11 @@ func (h *handle) usable() error {
 	return nil
 }
 
+// failed returns a condition whose use returns the error.
+func (h *handle) failed(err error) expr.Condition {
+	return expr.Failed(fmt.Errorf("the condition on %s: %w", h.name(), err))
+}
+
 // absent is the condition that the attribute is missing or NULL, and exists the opposite.
 func (h *handle) absent() expr.Condition {
 	return expr.Or(h.call("attribute_not_exists"), h.condition(item.IsNull))
