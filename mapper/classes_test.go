@@ -128,7 +128,7 @@ func TestErrorsBelongToOneClass(t *testing.T) {
 			"patch": {"usage", func() error {
 			return get(handmade.EntityOf(g.purses.Key("a")).Patch().And(nil).Exec(ctx, g.purses))
 		}},
-		"a nil context": {"usage", func() error { return get(g.drivers.Load(nil, g.drivers.Key("a"))) }},
+		"a nil context": {"usage", func() error { return get(g.drivers.Load(none, g.drivers.Key("a"))) }},
 		//nolint:staticcheck
 		"too many": {"transaction", func() error {
 			return get(g.drivers.Save(ctx, g.drivers.New(many), mapper.ExactlyOnce()))
