@@ -338,6 +338,7 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 		m.doc = fmt.Sprintf("Root selects the root item, %s.", templateText(it))
 	}
 	if it.Element() {
+		m.doc += n.whyNoAdd(it)
 		m.result = n.level(t.name+name, l, len(before) == 0 && n.addable(it))
 	} else {
 		m.result = n.fixedItem(it, len(before) == 0)
@@ -383,14 +384,20 @@ func (n *nodeWriter) fixedItem(it *schema.Item, inKey bool) result {
 	return n.itemResult("Item", it, n.model())
 }
 
-// addable reports whether a patch knows all that an element's key needs.
-func (n *nodeWriter) addable(it *schema.Item) bool {
+// addable reports whether a patch knows all that an element needs.
+func (n *nodeWriter) addable(it *schema.Item) bool { return n.whyNoAdd(it) == "" }
+
+// whyNoAdd returns the sentence of a node's comment that explains why it has no Add and no Put, empty if it has them.
+func (n *nodeWriter) whyNoAdd(it *schema.Item) string {
 	for _, src := range it.Key.Sources {
 		if src.From == schema.FromModel && !n.isInKey(src) {
-			return false
+			return fmt.Sprintf(" Use Update to add one: its key names %s, which a patch does not read.", src.Text)
 		}
 	}
-	return !it.ExpiryOfRoot
+	if it.ExpiryOfRoot {
+		return " Use Update to add one: it expires with the root item, which a patch does not read."
+	}
+	return ""
 }
 
 // adder is a method that adds an element, of a node that is no query.
