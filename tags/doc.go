@@ -27,8 +27,7 @@
 //	stored             store the field as an attribute too, although a key has it
 //	was=NAMES          earlier names of the attribute, the latest first: was=a, was='b,a'
 //	nested             store a struct as one map attribute
-//	name=WORD          the name of a generated method, or of a further table. On a field that a key names,
-//	                   the name of the method for its placeholder
+//	name=WORD          the name of a generated method, of a field's placeholders, or of a further table
 //	one=WORD           the generated method that selects one element by its whole key
 //	prefix=SEGMENT     the key segment that name= renames
 //	version=ATTR       the attribute of each item's version, default _v

@@ -1,7 +1,6 @@
 package gen
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -35,18 +34,10 @@ func (n *nodeWriter) partitionFunction() string {
 	return n.m.Name + "By" + n.keyWords(n.e.PartitionFields())
 }
 
-// keyFieldWord returns the text of name= of a field that keys name, "" for none.
-func keyFieldWord(o *schema.KeyField) string {
-	if o.Field == nil {
-		return ""
-	}
-	return tagOf(o.Field).Value("name")
-}
-
 func (n *nodeWriter) keyWords(count int) string {
 	text := ""
 	for _, o := range n.e.KeyFields[:count] {
-		text += cmp.Or(keyFieldWord(o), n.keyWord(o.Name))
+		text += n.keyWord(valueName(o.Value))
 	}
 	return text
 }

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -98,5 +99,34 @@ func TestEveryModelHasTheNodeRoot(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// name= of a field renames the methods of its placeholders and its word in functions, in keys of every kind.
+func TestNameRenamesPlaceholders(t *testing.T) {
+	const source = "type Visit struct {\n\tPage string `ddb:\"name=Leaf\"`\n\tN int\n\tText string\n}\n\n" +
+		"type User struct {\n\t_ struct{} `ddb:\"table=users\"`\n\t" +
+		"_ struct{} `ddb:\"index=byDay,hash=ByDay,range=ByLimit,pk=D#{Day},sk=L#{Limit}#{Project}\"`\n\t" +
+		"ID string `ddb:\"pk=U#{ID},name=Person\"`\n\tDay string `ddb:\"sk=HEAD\"`\n\t" +
+		"Limit string `ddb:\"sk=HEAD,name=Most\"`\n\tProject string `ddb:\"sk=HEAD,name=Work\"`\n\t" +
+		"Visits []Visit `ddb:\"sk=V#{Page}#{N:010}\"`\n}\n"
+	files, diagnostics := filesOf(t, map[string]string{"m.go": "package p\n\n" + source})
+	if len(diagnostics) > 0 {
+		t.Fatalf("%v", diagnostics)
+	}
+	for _, want := range []string{"func UserByPerson(", "func UserByDay(", ") Most(", ") Work(", ") Leaf("} {
+		if !strings.Contains(files["m_itemize.go"], want) {
+			t.Errorf("generated code has no %s", want)
+		}
+	}
+	unnamed := strings.Replace(source, ",name=Most", "", 1)
+	_, diagnostics = filesOf(t, map[string]string{"m.go": "package p\n\n" + unnamed})
+	if text := fmt.Sprint(diagnostics); !strings.Contains(text, "add name=Word to the field that it names") {
+		t.Errorf("the diagnostic does not name the cure: %s", text)
+	}
+	unused := strings.Replace(source, "\tVisits []", "\tNote string `ddb:\"sk=HEAD,name=Remark\"`\n\tVisits []", 1)
+	_, diagnostics = filesOf(t, map[string]string{"m.go": "package p\n\n" + unused})
+	if text := fmt.Sprint(diagnostics); !strings.Contains(text, "name= has no effect on a field that no key names") {
+		t.Errorf("name= without effect is accepted: %s", text)
 	}
 }

@@ -168,7 +168,7 @@ func (n *nodeWriter) method(t *nodeType, m *nodeMethod, from string, field *sche
 	case strings.HasPrefix(from, "the segment"):
 		cure = "add _ struct{} `ddb:\"prefix=SEGMENT,name=Word\"`"
 	case strings.HasPrefix(from, "the placeholder"):
-		cure = "add name=Word to the field of the placeholder"
+		cure = "add name=Word to the field that it names"
 	case strings.HasPrefix(from, "the index"):
 		cure = "add name=Word to its declaration"
 	case strings.HasPrefix(from, "one="):
@@ -207,20 +207,20 @@ func (n *nodeWriter) argument(src schema.Source, kind key.Kind, remaining *[]str
 	return code{p, " ", goType(src.Value.Type)}, keyValue(src.Value.Type, kind, p)
 }
 
-// sourceName returns the name of a placeholder: its field, Key for a map's key, Value for a scalar
+// sourceName returns the name of a placeholder: name= of its field, the field, Key for a map's key, Value for a scalar
 // element.
 func sourceName(src schema.Source) string {
-	if word := src.Word(); word != "" {
-		return word
-	}
 	switch src.From {
 	case schema.FromMapKey:
 		return "Key"
 	case schema.FromSelf:
 		return "Value"
 	}
-	name := src.Value.Name
-	return name[strings.LastIndexByte(name, '.')+1:]
+	return valueName(src.Value)
+}
+
+func valueName(v schema.Value) string {
+	return cmp.Or(v.Word, v.Name[strings.LastIndexByte(v.Name, '.')+1:])
 }
 
 // arguments returns the parameters and arguments of several placeholders.
@@ -240,7 +240,7 @@ func (n *nodeWriter) keyType() {
 	var params, args []any
 	var taken []string
 	for i, o := range n.e.KeyFields[:n.e.Identities()] {
-		names = append(names, n.keyWord(o.Name))
+		names = append(names, n.keyWord(valueName(o.Value)))
 		p, a := n.argument(schema.Source{From: schema.FromModel, Value: o.Value}, keyFieldKind(n.e, i), &taken)
 		params, args = append(params, p), append(args, a)
 	}
@@ -296,7 +296,7 @@ func (n *nodeWriter) keyWord(name string) string {
 	all := n.e.KeyFields[:n.e.Identities()]
 	alike := 0
 	for _, o := range all {
-		if short(o.Name) == short(name) {
+		if short(valueName(o.Value)) == short(name) {
 			alike++
 		}
 	}

@@ -101,6 +101,7 @@ func (b *builder) build() {
 	b.formerNames()
 	b.hooks()
 	b.indexes()
+	b.unusedNames()
 	b.largeValues()
 	b.check()
 }

@@ -132,21 +132,14 @@ type Source struct {
 	field *Field // whose dynamodbav options apply; nil for a map's key
 }
 
-// Word returns the text of name= of the placeholder's field, "" for none.
-func (s *Source) Word() string {
-	if s.field == nil {
-		return ""
-	}
-	tag, _ := tags.Parse(s.field.Raw, tags.OnField)
-	return tag.Value("name")
-}
-
 // Value is a place inside a struct, or the value itself where Path is empty.
 type Value struct {
 	// Name is the Go name: Home.Street for a field of a spread struct.
 	Name string
 	Path []int
 	Type *Type
+	// Word is name= of the field: the word for it in generated names, "" for the field's name.
+	Word string
 }
 
 // KeyField is a field of the model that keys name.

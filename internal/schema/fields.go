@@ -35,7 +35,16 @@ func (m *taggedField) avName() string {
 	return m.Name
 }
 
-func (m *taggedField) value() Value { return Value{Name: m.Name, Path: m.path, Type: m.Type} }
+func (m *taggedField) value() Value {
+	return Value{Name: m.Name, Path: m.path, Type: m.Type, Word: m.tag.Value("name")}
+}
+
+// valueIn returns the value of a field of the struct in outer, which is spread over its item.
+func (m *taggedField) valueIn(outer *taggedField) Value {
+	return Value{
+		Name: outer.Name + "." + m.Name, Path: slices.Concat(outer.path, m.path), Type: m.Type, Word: m.tag.Value("name"),
+	}
+}
 
 // parse parses a field's tag and reports its faults, once for each field.
 func (b *builder) parse(in *Type, f *Field) *tags.Tag {

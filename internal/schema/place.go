@@ -85,6 +85,36 @@ func (b *builder) heldByKey(m *taggedField) bool {
 		slices.ContainsFunc(b.e.Items, func(it *Item) bool { return !it.Element() && names(it.Key) })
 }
 
+// unusedNames refuses name= on fields of the root item that no key names: it would rename nothing. Fields of
+// further items name these.
+func (b *builder) unusedNames() {
+	used := map[*Field]bool{}
+	note := func(k *Key) {
+		if k != nil {
+			for _, src := range k.Sources {
+				used[src.field] = true
+			}
+		}
+	}
+	note(b.e.PK)
+	for _, it := range b.e.Items {
+		note(it.Key)
+	}
+	for _, x := range b.e.Indexes {
+		for _, e := range x.Entries {
+			for _, k := range e.Keys() {
+				note(k.Key)
+			}
+		}
+	}
+	for _, m := range b.fields {
+		it := b.onItem[m.Field]
+		if m.tag.Has("name") && !used[m.Field] && (it == nil || it == b.e.Root) {
+			b.fault(m.option("name"), "remove it", "name= has no effect on a field that no key names")
+		}
+	}
+}
+
 // fieldOptions checks the options that need to know the field's type and item.
 func (b *builder) fieldOptions(m *taggedField) {
 	it := b.onItem[m.Field]
@@ -288,7 +318,7 @@ func (b *builder) spreadAttributes(it *Item, m *taggedField) {
 		if f.tag.Has("stored") {
 			b.fault(f.option("stored"), "remove it", "stored is for fields in keys: this field is stored anyway")
 		}
-		b.attribute(it, f, Value{Name: m.Name + "." + f.Name, Path: slices.Concat(m.path, f.path), Type: f.Type},
+		b.attribute(it, f, f.valueIn(m),
 			len(m.path))
 	}
 }
@@ -373,7 +403,7 @@ func (b *builder) innerExpiry(it *Item, m *taggedField, set func(*Item, *taggedF
 		}
 		v := f.value()
 		if !it.Element() {
-			v = Value{Name: m.Name + "." + f.Name, Path: slices.Concat(m.path, f.path), Type: f.Type}
+			v = f.valueIn(m)
 		}
 		set(it, f, v)
 	}
