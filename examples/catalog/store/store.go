@@ -14,7 +14,7 @@ type Product struct {
 	_           struct{} `ddb:"table=ProductAvailability,hash=Id,range=-,name=Availability"`
 	_           struct{} `ddb:"table=ExtendedProductCatalog,hash=Id,range=-,name=Extended"`
 	ID          int      `ddb:"pk={ID}"`
-	Title       string   `ddb:"name=Catalog"`
+	Title       string
 	Description string
 	Authors     []string       `dynamodbav:",stringset,omitempty"`
 	Price       float64        `ddb:"table=ProductAvailability"`

@@ -435,7 +435,7 @@ type productLayout_changed_run_go_generate = struct {
 	_           struct{} `ddb:"table=ProductAvailability,hash=Id,range=-,name=Availability"`
 	_           struct{} `ddb:"table=ExtendedProductCatalog,hash=Id,range=-,name=Extended"`
 	ID          int      `ddb:"pk={ID}"`
-	Title       string   `ddb:"name=Catalog"`
+	Title       string
 	Description string
 	Authors     []string           `dynamodbav:",stringset,omitempty"`
 	Price       float64            `ddb:"table=ProductAvailability"`
