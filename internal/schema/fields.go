@@ -42,7 +42,8 @@ func (m *taggedField) value() Value {
 // valueIn returns the value of a field of the struct in outer, which is spread over its item.
 func (m *taggedField) valueIn(outer *taggedField) Value {
 	return Value{
-		Name: outer.Name + "." + m.Name, Path: slices.Concat(outer.path, m.path), Type: m.Type, Word: m.tag.Value("name"),
+		Name: outer.Name + "." + m.Name, Path: slices.Concat(outer.path, m.path), Type: m.Type,
+		Word: m.tag.Value("name"),
 	}
 }
 
