@@ -126,7 +126,9 @@ func TestIndexQueries(t *testing.T) {
 	same(ids(of(open.AtLeast(monday.Add(6*time.Hour)))), "6 8")
 	same(ids(of(m.Index("byState", "open", monday.Add(2*time.Hour)))), "2")
 	same(ids(of(m.Index("byState", "lost"))), "")
-	same(ids(of(m.Index("byOwner", "ann"))), "0 2 4 6 8")
+	owned := strings.Fields(ids(of(m.Index("byOwner", "ann")))) // an index without a sort key has no order
+	slices.Sort(owned)
+	same(strings.Join(owned, " "), "0 2 4 6 8")
 	same(ids(of(m.Index("byWeight", "4", 96))), "4")
 	same(ids(of(m.Index("byWeight", "4").AtLeast(96))), "4")
 	same(ids(of(m.Index("byWeight", "4").AtMost(95))), "")
