@@ -35,13 +35,13 @@ func ProjectPK(tenantID string, projectID string) (string, error) {
 	return projectPK.write(tenantID, projectID)
 }
 
-var projectHEADSK = ejectedKey{'#', []ejectedPart{
+var projectRootSK = ejectedKey{'#', []ejectedPart{
 	{text: "HEAD"},
 }}
 
-// ProjectHEADSK returns the sort key of an item ProjectHEAD: HEAD
-func ProjectHEADSK() (string, error) {
-	return projectHEADSK.write()
+// ProjectRootSK returns the sort key of an item ProjectRoot: HEAD
+func ProjectRootSK() (string, error) {
+	return projectRootSK.write()
 }
 
 var projectCountersSK = ejectedKey{'#', []ejectedPart{
@@ -75,8 +75,8 @@ func ProjectActivitySK(atValue time.Time, ticket int) (string, error) {
 	return projectActivitySK.write(atValue, int64(ticket))
 }
 
-// ProjectHEAD is an item with the sort key HEAD.
-type ProjectHEAD struct {
+// ProjectRoot is an item with the sort key HEAD.
+type ProjectRoot struct {
 	PK          string    `dynamodbav:"PK"`
 	SK          string    `dynamodbav:"SK"`
 	Version     []byte    `dynamodbav:"_v,omitempty"`
@@ -121,7 +121,7 @@ type ProjectActivity struct {
 var projectEjected = ejectedModel{
 	name: "Project", hash: "PK", sort: "SK", version: "_v",
 	state: "_s", incarnation: "_a", ttl: "",
-	attributes: projectEjectedAttributes, root: projectHEADSK, fixed: projectEjectedFixed,
+	attributes: projectEjectedAttributes, root: projectRootSK, fixed: projectEjectedFixed,
 }
 
 func projectEjectedAttributes(item map[string]types.AttributeValue) []string {
@@ -129,7 +129,7 @@ func projectEjectedAttributes(item map[string]types.AttributeValue) []string {
 	if sk == nil {
 		return nil
 	}
-	if _, ok := projectHEADSK.read(sk.Value); ok {
+	if _, ok := projectRootSK.read(sk.Value); ok {
 		return []string{"PK", "Name", "CreatedAt"}
 	}
 	if _, ok := projectCountersSK.read(sk.Value); ok {
@@ -145,7 +145,7 @@ func projectEjectedAttributes(item map[string]types.AttributeValue) []string {
 }
 
 func projectEjectedFixed(item map[string]types.AttributeValue) bool {
-	for _, k := range []ejectedKey{projectHEADSK, projectCountersSK} {
+	for _, k := range []ejectedKey{projectRootSK, projectCountersSK} {
 		if _, ok := k.read(ejectedScalar(item["SK"])); ok {
 			return true
 		}
@@ -170,10 +170,10 @@ func ProjectItems(v *Project) (items []map[string]types.AttributeValue, err erro
 		items = append(items, item)
 	}
 	{
-		it := ProjectHEAD{}
+		it := ProjectRoot{}
 		it.Name = v.Name
 		it.CreatedAt = v.CreatedAt
-		sk, failed := ProjectHEADSK()
+		sk, failed := ProjectRootSK()
 		if failed != nil {
 			return nil, failed
 		}
@@ -236,8 +236,8 @@ func ProjectOf(items []map[string]types.AttributeValue) (*Project, error) {
 	}
 	for _, item := range items {
 		sk := ejectedScalar(item["SK"])
-		if _, ok := projectHEADSK.read(sk); ok {
-			var it ProjectHEAD
+		if _, ok := projectRootSK.read(sk); ok {
+			var it ProjectRoot
 			if err := attributevalue.UnmarshalMap(projectEjected.values(item), &it); err != nil {
 				return nil, fmt.Errorf("Project: the item %s: %w", sk, err)
 			}
@@ -400,14 +400,14 @@ func TicketPK(tenantID string, projectID string) (string, error) {
 	return ticketPK.write(tenantID, projectID)
 }
 
-var ticketTICKETSK = ejectedKey{'#', []ejectedPart{
+var ticketRootSK = ejectedKey{'#', []ejectedPart{
 	{text: "TICKET#"},
 	{format: "digits", width: 6},
 }}
 
-// TicketTICKETSK returns the sort key of an item TicketTICKET: TICKET#{Number:06}
-func TicketTICKETSK(number int) (string, error) {
-	return ticketTICKETSK.write(int64(number))
+// TicketRootSK returns the sort key of an item TicketRoot: TICKET#{Number:06}
+func TicketRootSK(number int) (string, error) {
+	return ticketRootSK.write(int64(number))
 }
 
 var ticketTextSK = ejectedKey{'#', []ejectedPart{
@@ -432,8 +432,8 @@ func TicketCommentsSK(number int, atValue time.Time) (string, error) {
 	return ticketCommentsSK.write(int64(number), atValue)
 }
 
-// TicketTICKET is an item with the sort key TICKET#{Number:06}.
-type TicketTICKET struct {
+// TicketRoot is an item with the sort key TICKET#{Number:06}.
+type TicketRoot struct {
 	PK             string    `dynamodbav:"PK"`
 	SK             string    `dynamodbav:"SK"`
 	Version        []byte    `dynamodbav:"_v,omitempty"`
@@ -469,7 +469,7 @@ type TicketComments struct {
 var ticketEjected = ejectedModel{
 	name: "Ticket", hash: "PK", sort: "SK", version: "_v",
 	state: "_s", incarnation: "_a", ttl: "",
-	attributes: ticketEjectedAttributes, root: ticketTICKETSK, fixed: ticketEjectedFixed,
+	attributes: ticketEjectedAttributes, root: ticketRootSK, fixed: ticketEjectedFixed,
 }
 
 func ticketEjectedAttributes(item map[string]types.AttributeValue) []string {
@@ -477,7 +477,7 @@ func ticketEjectedAttributes(item map[string]types.AttributeValue) []string {
 	if sk == nil {
 		return nil
 	}
-	if _, ok := ticketTICKETSK.read(sk.Value); ok {
+	if _, ok := ticketRootSK.read(sk.Value); ok {
 		return []string{"PK", "Title", "State", "Labels", "UpdatedAt"}
 	}
 	if _, ok := ticketTextSK.read(sk.Value); ok {
@@ -490,7 +490,7 @@ func ticketEjectedAttributes(item map[string]types.AttributeValue) []string {
 }
 
 func ticketEjectedFixed(item map[string]types.AttributeValue) bool {
-	for _, k := range []ejectedKey{ticketTICKETSK, ticketTextSK} {
+	for _, k := range []ejectedKey{ticketRootSK, ticketTextSK} {
 		if _, ok := k.read(ejectedScalar(item["SK"])); ok {
 			return true
 		}
@@ -515,12 +515,12 @@ func TicketItems(v *Ticket) (items []map[string]types.AttributeValue, err error)
 		items = append(items, item)
 	}
 	{
-		it := TicketTICKET{}
+		it := TicketRoot{}
 		it.Title = v.Title
 		it.StateAttribute = v.State
 		it.Labels = v.Labels
 		it.UpdatedAt = v.UpdatedAt
-		sk, failed := TicketTICKETSK(v.Number)
+		sk, failed := TicketRootSK(v.Number)
 		if failed != nil {
 			return nil, failed
 		}
@@ -570,18 +570,18 @@ func TicketOf(items []map[string]types.AttributeValue) (*Ticket, error) {
 	} else {
 		return nil, fmt.Errorf("Ticket: the key %q is not one of the model", keys.PK)
 	}
-	if values, ok := ticketTICKETSK.read(keys.SK); ok {
+	if values, ok := ticketRootSK.read(keys.SK); ok {
 		v.Number = int(ejectedInt(values[0], false))
 	} else {
 		return nil, fmt.Errorf("Ticket: the key %q is not one of the model", keys.SK)
 	}
 	for _, item := range items {
 		sk := ejectedScalar(item["SK"])
-		if _, ok := ticketTICKETSK.read(sk); ok {
-			if want, err := TicketTICKETSK(v.Number); err != nil || want != sk {
+		if _, ok := ticketRootSK.read(sk); ok {
+			if want, err := TicketRootSK(v.Number); err != nil || want != sk {
 				continue // an item of another entity, or with a key in another form
 			}
-			var it TicketTICKET
+			var it TicketRoot
 			if err := attributevalue.UnmarshalMap(ticketEjected.values(item), &it); err != nil {
 				return nil, fmt.Errorf("Ticket: the item %s: %w", sk, err)
 			}
@@ -621,13 +621,13 @@ func TicketOf(items []map[string]types.AttributeValue) (*Ticket, error) {
 	return v, nil
 }
 
-// TicketTICKETQuery returns the query of the items TicketTICKET of all entities with a partition key.
-func TicketTICKETQuery(table string, tenantID string, projectID string) (*dynamodb.QueryInput, error) {
+// TicketRootQuery returns the query of the items TicketRoot of all entities with a partition key.
+func TicketRootQuery(table string, tenantID string, projectID string) (*dynamodb.QueryInput, error) {
 	pk, err := TicketPK(tenantID, projectID)
 	if err != nil {
 		return nil, err
 	}
-	sk, err := ejectedKey{'#', ticketTICKETSK.parts[:1]}.write()
+	sk, err := ejectedKey{'#', ticketRootSK.parts[:1]}.write()
 	if err != nil {
 		return nil, err
 	}
