@@ -139,8 +139,8 @@ func (t *Tracker) get(ctx context.Context, key attributes) (attributes, error) {
 }
 
 // head reads the root item of a project.
-func (t *Tracker) head(ctx context.Context, tenant, id string) (*store.ProjectHEAD, error) {
-	at, err := keyOf(store.ProjectPK(tenant, id))(store.ProjectHEADSK())
+func (t *Tracker) head(ctx context.Context, tenant, id string) (*store.ProjectRoot, error) {
+	at, err := keyOf(store.ProjectPK(tenant, id))(store.ProjectRootSK())
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (t *Tracker) head(ctx context.Context, tenant, id string) (*store.ProjectHE
 	if item == nil {
 		return nil, fmt.Errorf("project %s/%s: %w", tenant, id, errNotFound)
 	}
-	var head store.ProjectHEAD
+	var head store.ProjectRoot
 	return &head, attributevalue.UnmarshalMap(item, &head)
 }
 
@@ -202,7 +202,7 @@ func (t *Tracker) counters(pk string, open int) (types.TransactWriteItem, error)
 }
 
 // activity adds an event to a project.
-func (t *Tracker) activity(head *store.ProjectHEAD, e store.Event) (types.TransactWriteItem, error) {
+func (t *Tracker) activity(head *store.ProjectRoot, e store.Event) (types.TransactWriteItem, error) {
 	sk, err := store.ProjectActivitySK(e.At, e.Ticket)
 	if err != nil {
 		return types.TransactWriteItem{}, err
@@ -297,7 +297,7 @@ func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, body string
 }
 
 // nextNumber counts the tickets of a project up. It makes missing counters.
-func (t *Tracker) nextNumber(ctx context.Context, head *store.ProjectHEAD) (int, error) {
+func (t *Tracker) nextNumber(ctx context.Context, head *store.ProjectRoot) (int, error) {
 	sk, err := store.ProjectCountersSK()
 	if err != nil {
 		return 0, err
@@ -360,7 +360,7 @@ func (t *Tracker) CloseTicket(ctx context.Context, at At) (*Receipt, error) {
 }
 
 func (t *Tracker) ticketKey(at At) (attributes, error) {
-	return keyOf(store.TicketPK(at.Tenant, at.Project))(store.TicketTICKETSK(at.Number))
+	return keyOf(store.TicketPK(at.Tenant, at.Project))(store.TicketRootSK(at.Number))
 }
 
 // Comment adds a comment if the ticket exists.
@@ -376,7 +376,7 @@ func (t *Tracker) Comment(ctx context.Context, at At, c store.Comment) (*Receipt
 	if item == nil {
 		return nil, fmt.Errorf("ticket %d: %w", at.Number, errNotFound)
 	}
-	var head store.TicketTICKET
+	var head store.TicketRoot
 	if err := attributevalue.UnmarshalMap(item, &head); err != nil {
 		return nil, err
 	}
@@ -434,7 +434,7 @@ func (t *Tracker) ticketItems(ctx context.Context, at At) ([]attributes, error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, sk := range []func(int) (string, error){store.TicketTextSK, store.TicketTICKETSK} {
+	for _, sk := range []func(int) (string, error){store.TicketTextSK, store.TicketRootSK} {
 		at, err := keyOf(store.TicketPK(at.Tenant, at.Project))(sk(at.Number))
 		if err != nil {
 			return nil, err
@@ -491,20 +491,20 @@ func (t *Tracker) Edit(ctx context.Context, at At, title, body string) (*Receipt
 
 // Page is a page of the heads of tickets.
 type Page struct {
-	Items []store.TicketTICKET
+	Items []store.TicketRoot
 	Next  string
 	RCU   float64
 }
 
 // numberOf returns the number of a ticket from its sort key.
-func numberOf(head store.TicketTICKET) (n int) {
-	_, _ = fmt.Sscanf(strings.TrimPrefix(head.SK, "TICKET#"), "%d", &n) // as TicketTICKETSK writes it
+func numberOf(head store.TicketRoot) (n int) {
+	_, _ = fmt.Sscanf(strings.TrimPrefix(head.SK, "TICKET#"), "%d", &n) // as TicketRootSK writes it
 	return n
 }
 
 // Tickets lists the heads of tickets from a cursor on, the latest first. It reads no texts.
 func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after string) (*Page, error) {
-	q, err := store.TicketTICKETQuery(t.table, tenant, id)
+	q, err := store.TicketRootQuery(t.table, tenant, id)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadKey, err)
 	}
