@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
@@ -160,31 +159,20 @@ func reflectCopy(e *mapper.Entity[store.User]) *mapper.Entity[store.User] {
 	return c.Interface().(*mapper.Entity[store.User])
 }
 
-// Writes of one entity at the same time are refused, except one.
+// A write of an entity during another write of it is refused.
 func TestEntityIsWrittenByOneGoroutine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users := storeUsers(t)
-	e := users.New(store.User{ID: "1", Email: "a@example.com", Name: "Ann"})
-	must(users.Save(ctx, e))(t)
-	e.Value.Email = "changed@example.com"
-	var wait sync.WaitGroup
-	errs := make([]error, 8)
-	for i := range errs {
-		wait.Go(func() { _, errs[i] = users.Save(ctx, e) })
-	}
-	wait.Wait()
-	written := 0
-	for _, err := range errs {
-		switch {
-		case err == nil:
-			written++
-		case !strings.Contains(err.Error(), "another goroutine is writing the entity"):
-			t.Error(err)
-		}
-	}
-	if written == 0 {
-		t.Error("nothing was written")
+	b := &between{Client: enginetest.Start(t).Client(), operation: "UpdateItem", left: 1}
+	g := newGarage(t, b)
+	e := g.purses.New(purse{ID: "1"})
+	must(g.purses.Save(ctx, e))(t)
+	e.Value.Amount = 1
+	var during error
+	b.call = func() { _, during = g.purses.Save(ctx, e) }
+	must(g.purses.Save(ctx, e))(t)
+	if during == nil || !strings.Contains(during.Error(), "another goroutine is writing the entity") {
+		t.Error(during)
 	}
 }
 
