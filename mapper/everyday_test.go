@@ -159,23 +159,6 @@ func reflectCopy(e *mapper.Entity[store.User]) *mapper.Entity[store.User] {
 	return c.Interface().(*mapper.Entity[store.User])
 }
 
-// A write of an entity during another write of it is refused.
-func TestEntityIsWrittenByOneGoroutine(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	b := &between{Client: enginetest.Start(t).Client(), operation: "UpdateItem", left: 1}
-	g := newGarage(t, b)
-	e := g.purses.New(purse{ID: "1"})
-	must(g.purses.Save(ctx, e))(t)
-	e.Value.Amount = 1
-	var during error
-	b.call = func() { _, during = g.purses.Save(ctx, e) }
-	must(g.purses.Save(ctx, e))(t)
-	if during == nil || !strings.Contains(during.Error(), "another goroutine is writing the entity") {
-		t.Error(during)
-	}
-}
-
 // A mapper that New did not make says so.
 func TestEmptyMapperSaysSo(t *testing.T) {
 	t.Parallel()
