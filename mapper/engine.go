@@ -289,10 +289,6 @@ func (g *engine) planLoad(sel selection.Selection, loaded *state, options []Read
 
 // save is Mapper.Save.
 func (g *engine) save(ctx context.Context, s *state, v any, options []WriteOption) (*Receipt, error) {
-	if err := s.begin(); err != nil {
-		return &Receipt{}, err
-	}
-	defer s.end()
 	x, err := operation.NewSave(g.env, &s.Entity, v, writeOptionsOf(options))
 	return g.write(ctx, "Save", x, err)
 }
@@ -374,10 +370,6 @@ var errUpdate = errors.New("the function of Update returned an error")
 func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, options []WriteOption) (*Receipt,
 	error,
 ) {
-	if err := s.begin(); err != nil {
-		return &Receipt{}, err
-	}
-	defer s.end()
 	o := writeOptionsOf(options)
 	if s == nil && len(sel.Elsewhere) > 0 {
 		var t tally

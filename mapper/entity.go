@@ -132,6 +132,12 @@ func (s *state) read(it *schema.Item, overlaps func([]int) bool) bool {
 // set sets the state and the selection of the entity.
 func (e *Entity[T]) set(s *state) {
 	e.state, s.owner = s, e
+	e.refresh()
+}
+
+// refresh sets the selection of the entity, which a write can change.
+func (e *Entity[T]) refresh() {
+	s := e.state
 	e.node = *new(query.InternalOf[T]).Node(door.Key{}, s.Selection)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
@@ -157,6 +158,44 @@ func reflectCopy(e *mapper.Entity[store.User]) *mapper.Entity[store.User] {
 	c := reflect.New(reflect.TypeOf(e).Elem())
 	c.Elem().Set(reflect.ValueOf(e).Elem())
 	return c.Interface().(*mapper.Entity[store.User])
+}
+
+// A write of an entity during another write of it is refused: in the same goroutine, and in several, without a race.
+func TestEntityIsWrittenByOneGoroutine(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	b := &between{Client: enginetest.Start(t).Client(), operation: "UpdateItem", left: 1}
+	g := newGarage(t, b)
+	e := g.purses.New(purse{ID: "1"})
+	must(g.purses.Save(ctx, e))(t)
+	e.Value.Amount = 1
+	during := map[string]error{}
+	b.call = func() {
+		during["Save"] = failed(g.purses.Save(ctx, e))
+		during["Delete"] = failed(g.purses.Delete(ctx, e))
+		during["Transact"] = failed(mapper.Transact(ctx, g.purses.SavePart(e)))
+	}
+	must(g.purses.Save(ctx, e))(t)
+	for _, name := range []string{"Save", "Delete", "Transact"} {
+		if err := during[name]; err == nil || !strings.Contains(err.Error(), "another goroutine is writing the entity") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	e.Value.Amount = 2
+	var wait sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		wait.Go(func() { _, errs[i] = g.purses.Save(ctx, e) })
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil && !strings.Contains(err.Error(), "another goroutine is writing the entity") {
+			t.Error(err)
+		}
+	}
+	if now := must(g.purses.Load(ctx, g.purses.Key("1"), mapper.Strong()))(t); now.Value.Amount != 2 {
+		t.Errorf("%+v", now.Value)
+	}
 }
 
 // A mapper that New did not make says so.

@@ -138,8 +138,12 @@ func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOpti
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err
 	}
+	if err := e.state.begin(); err != nil {
+		return &Receipt{}, err
+	}
+	defer e.state.end()
 	r, err := m.get().save(ctx, e.state, &e.Value, options)
-	e.set(e.state)
+	e.refresh()
 	return r, err
 }
 
@@ -176,8 +180,12 @@ func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOp
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err
 	}
+	if err := e.state.begin(); err != nil {
+		return &Receipt{}, err
+	}
+	defer e.state.end()
 	r, err := m.get().delete(ctx, m.resolved(e), e.state, options)
-	e.set(e.state)
+	e.refresh()
 	return r, err
 }
 

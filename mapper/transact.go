@@ -90,7 +90,7 @@ func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 	if err := m.owns(e); err != nil {
 		return m.get().part(nil, func() (operation.Part, error) { return nil, err })
 	}
-	return m.get().saving(e.state, &e.Value, func() { e.set(e.state) }, options)
+	return m.get().saving(e.state, &e.Value, e.refresh, options)
 }
 
 // DeletePart returns the part of a transaction that deletes the loaded items of an entity, like Delete.
@@ -100,7 +100,7 @@ func (m *Mapper[T]) DeletePart(e *Entity[T]) Part {
 	if err := m.owns(e); err != nil {
 		return m.get().part(nil, func() (operation.Part, error) { return nil, err })
 	}
-	return m.get().deleting(m.resolved(e), e.state, func() { e.set(e.state) })
+	return m.get().deleting(m.resolved(e), e.state, e.refresh)
 }
 
 // DeletePartByKey returns the part of a transaction that deletes the items of a selection, like

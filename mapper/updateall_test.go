@@ -219,6 +219,12 @@ func (b *between) Query(ctx context.Context, in *dynamodb.QueryInput,
 	return b.Client.Query(ctx, in, o...)
 }
 
+func (b *between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	b.before("UpdateItem")
+	return b.Client.UpdateItem(ctx, in, o...)
+}
+
 // An update does not act on values of two moments: the items that it does not write are checked, and an end without a
 // write is verified. The specification is Updates.tla.
 func TestUpdateAllActsOnOneMoment(t *testing.T) {
