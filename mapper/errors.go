@@ -194,7 +194,7 @@ func joinErrors(errs []error) string {
 
 // Detail returns the text of an error with the values of attributes. The text itself never contains
 // them, because they can be personal data. Both contain keys. Show it only to people who may read the
-// items. Errors of hooks (BeforeSave, AfterLoad) are unchanged in both.
+// items. Errors of AfterLoad are unchanged in both.
 func Detail(err error) string { return redact.Detail(err) }
 
 // ExistsError says what exists already: the entity of an insert, the element that a patch adds, or the

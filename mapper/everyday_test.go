@@ -12,6 +12,7 @@ import (
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -164,13 +165,13 @@ func reflectCopy(e *mapper.Entity[store.User]) *mapper.Entity[store.User] {
 func TestEntityIsWrittenByOneGoroutine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	b := &between{Client: enginetest.Start(t).Client(), operation: "UpdateItem", left: 1}
-	g := newGarage(t, b)
+	var meanwhile func()
+	g := newGarage(t, faults.Before(enginetest.Start(t).Client(), "UpdateItem", "PURSE#1", func() { meanwhile() }))
 	e := g.purses.New(purse{ID: "1"})
 	must(g.purses.Save(ctx, e))(t)
 	e.Value.Amount = 1
 	during := map[string]error{}
-	b.call = func() {
+	meanwhile = func() {
 		during["Save"] = failed(g.purses.Save(ctx, e))
 		during["Delete"] = failed(g.purses.Delete(ctx, e))
 		during["Transact"] = failed(mapper.Transact(ctx, g.purses.SavePart(e)))

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -195,36 +195,6 @@ func TestUpdateAllKeepsSums(t *testing.T) {
 	}
 }
 
-// between calls a function before the n-th request of an operation, once.
-type between struct {
-	mapper.Client
-	operation string
-	left      int
-	call      func()
-}
-
-func (b *between) before(operation string) {
-	if b.operation == operation {
-		if b.left--; b.left == 0 {
-			b.call()
-		}
-	}
-}
-
-func (b *between) Query(ctx context.Context, in *dynamodb.QueryInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
-	error,
-) {
-	b.before("Query")
-	return b.Client.Query(ctx, in, o...)
-}
-
-func (b *between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	b.before("UpdateItem")
-	return b.Client.UpdateItem(ctx, in, o...)
-}
-
 // An update does not act on values of two moments: the items that it does not write are checked, and an end without a
 // write is verified. The specification is Updates.tla.
 func TestUpdateAllActsOnOneMoment(t *testing.T) {
@@ -243,14 +213,12 @@ func TestUpdateAllActsOnOneMoment(t *testing.T) {
 		},
 		"changes nothing": func(*[2]driver) error { return nil },
 	} {
-		b := &between{Client: enginetest.Start(t).Client(), operation: "Query"}
-		g := newGarage(t, b)
+		var swap func()
+		client := faults.Before(enginetest.Start(t).Client(), "Query", "DRIVER#b", func() { swap() })
+		g := newGarage(t, client)
 		must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Count: 10})))(t)
 		must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "b"})))(t)
-		must(g.drivers.Update(ctx, g.drivers.Key("b"), func(d *driver) error { d.Count = 1; return nil }))(t)
-		must(g.drivers.Update(ctx, g.drivers.Key("b"), func(d *driver) error { d.Count = 0; return nil }))(t)
-		b.left = 2
-		b.call = func() {
+		swap = func() {
 			var x [2]driver
 			_, err := mapper.UpdateAll(ctx, func() error { x[0].Count, x[1].Count = 1, 9; return nil },
 				g.drivers.UpdatePart(&x[0], g.drivers.Key("a").Item("COUNT")),

@@ -6,10 +6,11 @@ import (
 )
 
 // Items selects items by the first values of their keys: elements, the entities of a flat model's
-// partition, or items of a secondary index. Its methods narrow the next placeholder. A value that the key cannot
-// hold is no error: all values of the key come before it, or behind it.
+// partition, or items of a secondary index. Its methods narrow the next placeholder. A bound that the key
+// cannot hold is no error: all values of the key are below it, or above it.
 //
-// Items of an index are for [Of]; Load refuses them. To change such an item, load the entity by its key.
+// Items of an index are for [Of]; Load refuses them. To change an entity that a query of an index yields, use
+// Mapper.Entities, or load the entity by its key.
 type Items[T any] struct {
 	node[T]
 	model *model.Model

@@ -140,9 +140,11 @@ func (d definition) projected(rows []*codec.Row) definition {
 	return d
 }
 
-// Fetch returns the query of an index that also reads attributes which the index does not project. It
-// reads them from the table in batches, at 0.5 RCU for each 4 KB of an item, rounded up. Items whose
-// index key has changed since are left out.
+// Fetch returns the query of an index that also reads the table. If an entity has several items, it loads
+// each entity that the index finds, in at least one request each. Otherwise it reads the attributes that
+// the index lacks in batches, at 0.5 RCU for each 4 KB of an item, rounded up. Items whose index key has
+// changed since are left out. Without Fetch, a query returns the attributes that the index has, and other
+// fields are zero.
 //
 //go:noinline
 func (q *Query[T, E]) Fetch() *Query[T, E] { return &Query[T, E]{q.is.fetched()} }
