@@ -165,20 +165,21 @@ func reflectCopy(e *mapper.Entity[store.User]) *mapper.Entity[store.User] {
 func TestEntityIsWrittenByOneGoroutine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	var meanwhile func()
-	g := newGarage(t, faults.Before(enginetest.Start(t).Client(), "UpdateItem", "PURSE#1", func() { meanwhile() }))
+	var second func()
+	g := newGarage(t, faults.Before(enginetest.Start(t).Client(), "UpdateItem", "PURSE#1", func() { second() }))
 	e := g.purses.New(purse{ID: "1"})
 	must(g.purses.Save(ctx, e))(t)
 	e.Value.Amount = 1
 	during := map[string]error{}
-	meanwhile = func() {
+	second = func() {
 		during["Save"] = failed(g.purses.Save(ctx, e))
 		during["Delete"] = failed(g.purses.Delete(ctx, e))
 		during["Transact"] = failed(mapper.Transact(ctx, g.purses.SavePart(e)))
 	}
 	must(g.purses.Save(ctx, e))(t)
 	for _, name := range []string{"Save", "Delete", "Transact"} {
-		if err := during[name]; err == nil || !strings.Contains(err.Error(), "another goroutine is writing the entity") {
+		if err := during[name]; err == nil || !strings.Contains(err.Error(),
+			"another goroutine is writing the entity") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

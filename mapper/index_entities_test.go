@@ -174,3 +174,35 @@ func TestIndexEntitiesAreLoadedInPart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// desk has an index on an item that is not the root, of which it holds a part.
+type desk struct {
+	_     struct{} `ddb:"table=desks"`
+	_     struct{} `ddb:"index=byRoom,hash=RPK,pk=R#{Room},on=PLACE,project='Note'"`
+	ID    string   `ddb:"pk=DESK#{ID}"`
+	Name  string   `ddb:"sk=HEAD"`
+	Room  string   `ddb:"sk=PLACE"`
+	Note  string   `ddb:"sk=PLACE"`
+	Extra string   `ddb:"sk=PLACE"`
+}
+
+// A save of an item that was read in part leaves its other attributes, also if all that was read becomes empty.
+func TestPartlyReadItemIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := indexed[desk](t, nil)
+	must(m.Save(ctx, m.New(desk{ID: "1", Name: "n", Room: "r", Note: "x", Extra: "stays"})))(t)
+	for e, err := range m.Entities(ctx, query.Of[desk](m.Index("byRoom", "r"))) {
+		if err != nil || e.Value.Room != "r" || e.Value.Note != "x" || e.Value.Extra != "" {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		e.Value.Room, e.Value.Note = "", ""
+		must(m.Save(ctx, e))(t)
+	}
+	if now := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t).Value; now != (desk{
+		ID: "1", Name: "n",
+		Extra: "stays",
+	}) {
+		t.Errorf("%+v", now)
+	}
+}

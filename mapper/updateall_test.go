@@ -14,7 +14,9 @@ import (
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
@@ -297,6 +299,17 @@ func TestUpdateAllRefused(t *testing.T) {
 		t.Error(err)
 	}
 	var conflict *mapper.ConflictError
+	must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "p", Name: "p", Count: 1})))(t)
+	var d driver
+	name := handmade.String("Name", "", func(d *driver) *string { return &d.Name })
+	other := mapperimpl.Item[driver, driver](g.drivers.Key("p").Item("PROFILE"),
+		0).Patch(name.Set("q")).If(name.Equal("other"))
+	tries := 0
+	_, patched := mapper.UpdateAll(ctx, func() error { tries++; d.Count++; return nil }, other.PatchPart(g.drivers),
+		g.drivers.UpdatePart(&d, query.Join(g.drivers.Key("p").Item("COUNT"), g.drivers.Key("p").Item("PROFILE"))))
+	if !errors.As(patched, &conflict) || tries != 1 {
+		t.Errorf("a condition of a patch is repeated: %d tries, %v", tries, patched)
+	}
 	calls := 0
 	_, err := mapper.UpdateAll(ctx, func() error { calls++; q.ID = "b"; return nil }, g.purses.SavePart(stale),
 		g.drivers.UpdatePart(new(driver), g.drivers.Key("none").Item("COUNT")))

@@ -86,18 +86,32 @@ func TestStructsThatDecodeThemselves(t *testing.T) {
 func TestLargestFloat32(t *testing.T) {
 	t.Parallel()
 	type a struct {
-		ID   string    `ddb:"pk=P#{ID}"`
-		F    float32   `ddb:"sk=H"`
-		List []float32 `ddb:"sk=H"`
-		Any  any       `ddb:"sk=H"`
+		ID   string          `ddb:"pk=P#{ID}"`
+		F    float32         `ddb:"sk=H"`
+		List []float32       `ddb:"sk=H"`
+		Keys map[float32]int `ddb:"sk=H"`
+		Any  any             `ddb:"sk=H"`
 	}
 	s := open[a](t)
-	v := a{ID: "1", F: math.MaxFloat32, List: []float32{-math.MaxFloat32, math.SmallestNonzeroFloat32}}
+	v := a{
+		ID: "1", F: math.MaxFloat32, List: []float32{-math.MaxFloat32, math.SmallestNonzeroFloat32},
+		Keys: map[float32]int{math.MaxFloat32: 1, -math.MaxFloat32: 2, 1.5: 3},
+	}
 	s.save(s.New(v))
 	if got := s.load("1").Value; !reflect.DeepEqual(got, v) {
 		t.Errorf("%+v", got)
 	}
-	s.refuses(s.New(a{ID: "2", Any: struct{ F float32 }{math.MaxFloat32}})) // attributevalue cannot read it
+	for _, opaque := range []any{ // attributevalue cannot read it
+		struct{ F float32 }{math.MaxFloat32},
+		map[float32]int{math.MaxFloat32: 1},
+		map[float32]int{-math.MaxFloat32: 1},
+		[]map[float32]bool{{math.MaxFloat32: true}},
+		[1]any{map[float32]string{math.MaxFloat32: "x"}},
+		struct{ M *map[float32]int }{&map[float32]int{math.MaxFloat32: 1}},
+		map[string]map[float32]int{"x": {-math.MaxFloat32: 1}},
+	} {
+		s.refuses(s.New(a{ID: "2", Any: opaque}))
+	}
 }
 
 // Several texts of one key of a map stay, until the key is removed. A load takes the key's own text, or the first.
