@@ -348,8 +348,7 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 }
 
 // fit takes values out of an item that is too large, and makes an update that is over a limit a put. Of an item that
-// was
-// read in part, neither is possible.
+// was read in part, neither is possible.
 func (d *differ) fit(ch *Change, r *snapshot.Stored) error {
 	if ch.Unread = r.Projection != nil; ch.Unread {
 		return nil

@@ -24,8 +24,7 @@ type structure struct {
 	// in is the file that declares all about it.
 	in *sourceFile
 	// form, same, clone and handles are the names of the generated code, and handleType is the type of handles. They
-	// are
-	// "" for a type without handles.
+	// are "" for a type without handles.
 	form, same, clone, handles, handleType string
 	model                                  *Model           // whose type it is, or nil
 	hint                                   string           // what a struct without a name is called

@@ -146,11 +146,19 @@ type indexReader struct {
 	// roots are those of the answer before, by their places.
 	roots map[item.Place]*item.Image
 	found int
+	// wanted are the attributes that the query asks for, nil for all, and projection those that an entry of the
+	// index has of them.
+	wanted     []string
+	projection *item.Projection
 }
 
 // indexed searches in a secondary index.
 func (x *Search) indexed(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	r := &indexReader{Search: x, part: x.s.Parts[0], entry: x.in().Entry}
+	if x.r.Projection != nil {
+		r.wanted = x.needed(x.projected())
+	}
+	r.projection = item.ProjectionOf(r.entry, r.wanted)
 	w := &wanting{limit: x.r.Limit}
 	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, w.options(x.o), x.u) {
 		if err != nil {
@@ -241,7 +249,7 @@ func (r *indexReader) single(ctx context.Context, found []item.Image) ([]Hit, er
 				return nil, err
 			}
 		} else {
-			now.Projection = r.entryProjection()
+			now.Projection = r.projection
 		}
 		v, s, kept, err := r.decode(ctx, now, identity)
 		if err != nil {
@@ -347,33 +355,19 @@ func (r *indexReader) sameKeys(f, now *item.Image) bool {
 	})
 }
 
-// entryProjection says which attributes an entry of the index has.
-func (r *indexReader) entryProjection() *item.Projection {
-	return item.ProjectionOf(r.entry, r.wanted())
-}
-
-// wanted returns the attributes that the query asks for, nil for all.
-func (r *indexReader) wanted() []string {
-	if r.r.Projection == nil {
-		return nil
-	}
-	return r.needed(r.projected())
-}
-
 // project leaves of an item that was read from the table what a projection asks for.
 func (r *indexReader) project(f *item.Image) (*item.Image, error) {
 	if r.r.Projection == nil || !r.fetches() {
 		return f, nil
 	}
-	wanted := r.wanted()
 	part := item.Attributes{}
 	for name, v := range f.Attributes() {
-		if slices.Contains(wanted, name) {
+		if slices.Contains(r.wanted, name) {
 			part[name] = v
 		}
 	}
 	image, err := r.Model.Image(f.Table, part)
-	image.Projection = item.ProjectionOf(nil, wanted)
+	image.Projection = item.ProjectionOf(nil, r.wanted)
 	return &image, err
 }
 

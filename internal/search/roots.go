@@ -15,7 +15,8 @@ import (
 // headReader yields the roots of a flat model's entities, in the order of their keys.
 type headReader struct {
 	*Search
-	found int
+	found      int
+	projection *item.Projection // what the query asks for, nil for all
 }
 
 // wanting computes the number of items to request for the remaining hits if other items are between
@@ -41,6 +42,9 @@ func (w *wanting) want() int {
 // roots searches for the roots alone.
 func (x *Search) roots(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	r := &headReader{Search: x}
+	if x.r.Projection != nil {
+		r.projection = item.ProjectionOf(nil, x.needed(x.projected()))
+	}
 	w := &wanting{limit: x.r.Limit}
 	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, w.options(x.o), x.u) {
 		if err != nil {
@@ -79,9 +83,7 @@ func (r *headReader) head(ctx context.Context, f *item.Image) (*Hit, error) {
 	}
 	identity := m.IdentityOf(f, r.s.Identity)
 	v := m.Codec.New()
-	if r.r.Projection != nil {
-		f.Projection = item.ProjectionOf(nil, r.needed(r.projected()))
-	}
+	f.Projection = r.projection
 	s, err := r.decodeItem(f, identity, v)
 	if err != nil {
 		return nil, err
