@@ -25,8 +25,8 @@ type Set struct {
 const maxTransactionTries = 100
 
 // Transaction reads up to 100 items of several models in one transaction, as they are at one moment. All readers have
-// one client. It costs two RCU for each 4 KB of each item. A transaction that conflicts with a write in progress is sent
-// again.
+// the same client. It costs two RCU for each 4 KB of each item. A transaction that conflicts with a write in progress
+// is sent again.
 func Transaction(ctx context.Context, sets []Set, u *Usage) ([]*Early, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	var places []item.Place
