@@ -206,3 +206,59 @@ func TestPartlyReadItemIsNotDeleted(t *testing.T) {
 		t.Errorf("%+v", now)
 	}
 }
+
+// cab has an index that holds neither the key of the other index nor, in it, the zone.
+type cab struct {
+	_      struct{} `ddb:"table=cabs"`
+	_      struct{} `ddb:"index=byZone,hash=GPK,pk=Z#{Zone},project='Driver'"`
+	_      struct{} `ddb:"index=byDriver,hash=HPK,pk=D#{Driver}"`
+	_      struct{} `ddb:"index=byState,hash=IPK,pk=S#{State}#{Plate}"`
+	ID     string   `ddb:"pk=CAB#{ID}"`
+	Zone   string   `ddb:"sk=HEAD"`
+	Driver string   `ddb:"sk=HEAD"`
+	State  string   `ddb:"sk=HEAD"`
+	Plate  string   `ddb:"sk=HEAD"`
+}
+
+// A change of a field that was read changes the keys of all indexes that name it, also of those that were not read. If
+// such a key names another field that was not read, the change is refused.
+func TestPartlyReadItemChangesAllIndexKeys(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := indexed[cab](t, nil)
+	state := handmade.String("State", "", func(c *cab) *string { return &c.State })
+	drivers := func(of string) int {
+		return must(query.Of[cab](m.Index("byDriver", of)).Count(ctx, m))(t)
+	}
+	for _, driver := range []string{"", "e"} {
+		must(m.Save(ctx, m.New(cab{ID: "1", Zone: "z", Driver: "d", State: "s", Plate: "p"})))(t)
+		for e, err := range m.Entities(ctx, query.Of[cab](m.Index("byZone", "z"))) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Value.Driver = driver
+			must(m.Save(ctx, e))(t)
+		}
+		if drivers("d") != 0 || driver != "" && drivers(driver) != 1 {
+			t.Errorf("%q: %d by the driver before", driver, drivers("d"))
+		}
+		must(m.DeleteByKey(ctx, m.Key("1")))(t)
+	}
+	must(m.Save(ctx, m.New(cab{ID: "1", Zone: "z", Driver: "d", State: "s", Plate: "p"})))(t)
+	for _, to := range []string{"", "t"} {
+		for e, err := range m.Entities(ctx, query.Of[cab](m.Index("byDriver", "d")).Project(state)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Value.State = to
+			var missing *mapper.NotLoadedError
+			if _, err := m.Save(ctx, e); !errors.As(err, &missing) {
+				t.Errorf("%q: a key with a field that was not read: %v", to, err)
+			}
+			e.Value.State = "s"
+			if _, err := m.Save(ctx, e, mapper.Reindex()); !errors.As(err, &missing) {
+				t.Errorf("Reindex of an item that was read in part: %v", err)
+			}
+		}
+	}
+}

@@ -11,8 +11,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/operation"
+	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/query"
@@ -29,6 +31,10 @@ type Part struct {
 	client write.Client
 	// of is the entity, nil for none.
 	of *state
+	// entity is the identity of the entity that is read, saved or deleted, nil for none. deletes reports that its root
+	// item is deleted.
+	entity  []key.Value
+	deletes bool
 	// update is the entity that UpdateAll reads, nil for none.
 	update *updating
 }
@@ -137,14 +143,21 @@ func (g *engine) part(of *state, make func() (operation.Part, error)) Part {
 
 // saving is Mapper.SavePart. done is called after the entity was saved.
 func (g *engine) saving(s *state, v any, done func(), options []WriteOption) Part {
-	return g.part(s, func() (operation.Part, error) {
+	p := g.part(s, func() (operation.Part, error) {
 		return operation.Save(g.env, &s.Entity, v, writeOptionsOf(options), done)
 	})
+	p.entity = s.Selection.Identity
+	return p
 }
 
 // deleting is Mapper.DeletePart. done is called after the entity was deleted.
 func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
-	return g.part(s, func() (operation.Part, error) { return operation.Delete(g.env, sel, s.entity(), done) })
+	p := g.part(s, func() (operation.Part, error) { return operation.Delete(g.env, sel, s.entity(), done) })
+	p.entity = sel.Identity
+	if e, err := search.EntityOf(g.model, sel); err == nil {
+		p.deletes = e.WithRoot
+	}
+	return p
 }
 
 // RawPart returns a part with one Put, Update, Delete or ConditionCheck of your own. It is sent
@@ -158,6 +171,12 @@ func RawPart(client Client, part types.TransactWriteItem) Part {
 		}
 		return operation.Raw(part, tables)
 	}}
+}
+
+// deletesWith reports whether one of two parts deletes the entity that the other one saves or deletes.
+func (p Part) deletesWith(o Part) bool {
+	return (p.deletes || o.deletes) && p.engine == o.engine && p.entity != nil && o.entity != nil && p.of != o.of &&
+		slices.EqualFunc(p.entity, o.entity, key.Value.Equal)
 }
 
 // transaction is a running transaction.
@@ -200,6 +219,10 @@ func newTransaction(parts []Part) (*transaction, error) {
 		} else if !same(client, p.client) {
 			errs = append(errs, model.Usagef("mapper: part %d of the transaction has another client than the first: "+
 				"make all mappers and RawPart with one client", i+1))
+		}
+		if slices.ContainsFunc(parts[:i], p.deletesWith) {
+			errs = append(errs, p.engine.model.Errorf("the transaction deletes an entity that another part writes: "+
+				"leave one part out"))
 		}
 		if p.of != nil && slices.ContainsFunc(parts[:i], func(o Part) bool { return o.of == p.of }) {
 			errs = append(errs,

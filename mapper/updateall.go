@@ -1,9 +1,9 @@
 package mapper
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,17 +12,19 @@ import (
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/estimate"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
-	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/query"
 )
 
 // UpdateAll reads several entities of any models, calls update, and writes all changes in one
-// transaction, or none. If another writer has changed one of the entities in the meantime, it reads and
-// calls update again, up to a hundred times or until the context ends.
+// transaction, or none. If another writer has changed an item that it writes in the meantime, it reads
+// and calls update again, up to a hundred times or until the context ends.
 //
 //	var from, to store.Driver
 //	receipt, err := mapper.UpdateAll(ctx, func() error {
@@ -33,15 +35,15 @@ import (
 //	}, drivers.UpdatePart(&from, store.DriverByID("d1")), drivers.UpdatePart(&to, store.DriverByID("d2")))
 //
 // The parts made by [Mapper.UpdatePart] are read. Others are written with them, as by [Transact]: new
-// entities (SavePart), patches, deletes, raw items. A conflict of one of those is returned.
+// entities (SavePart), patches, deletes, raw items. If one of those is refused, and all entities that were
+// read are unchanged, the error is returned.
 //
-// Update sees values that all entities had at one moment, when it changes them, when it changes nothing,
-// and when it returns an error. To ensure that, UpdateAll reads in one of two ways. If the selections
-// have 2 to 100 items with known keys and no ranges, it reads them in one transaction, at two RCU for
-// each 4 KB of each item. Otherwise it reads each selection strongly consistently. Then the write also
-// checks the loaded items that do not change, at two WCU for each KB of each item. If nothing is
-// written, it reads again, and calls update again if something has changed. Items that other writers
-// add to a range after it was read are not noticed, as by Update.
+// Update sees values that all entities had at one moment. To ensure that, UpdateAll reads in one of two
+// ways. If the selections have 2 to 100 items with known keys and no ranges, it reads them in one
+// transaction. Otherwise it reads each selection strongly consistently, and again until nothing has
+// changed. Both cost two RCU for each 4 KB. The write requires that the items that it changes are
+// unchanged since then. With the option [CheckLoaded] of an UpdatePart it also requires that of the loaded
+// items that it does not change, at two WCU for each KB of each item.
 //
 // If update returns an error, nothing is written. If an entity whose root item is selected does not
 // exist, the error is ErrNotFound. The transaction has the limits of [Transact], and the checks count.
@@ -53,11 +55,20 @@ func UpdateAll(ctx context.Context, update func() error, parts ...Part) (*Receip
 	if err != nil {
 		return t.receipt(), err
 	}
+	for i, p := range parts {
+		if err := p.of.begin(); err != nil {
+			return t.receipt(), err
+		}
+		defer parts[i].of.end()
+	}
 	x := &transaction{engines: u.engines}
 	ctx, end := x.observe(ctx, "UpdateAll")
-	err = public(nil, u.run(ctx, &t))
-	if u.own != nil {
+	err = u.run(ctx, &t)
+	switch {
+	case u.own != nil:
 		err = u.own
+	case err != nil:
+		err = public(nil, cmp.Or(u.last, err))
 	}
 	end(&t, err)
 	return t.receipt(), err
@@ -70,16 +81,18 @@ func PlanUpdateAll(parts ...Part) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	factor, sum := 1.0, planOfReads(estimate.Reads{})
+	sum := planOfReads(estimate.Reads{})
 	for _, p := range u.reads {
 		r := p.engine.env.Estimate.Selection(p.update.sel, true)
 		sum.Requests += r.Requests
 		sum.RCU = sum.RCU.Add(r.RCU)
 	}
-	if u.atOnce {
-		factor, sum.Requests = 2, 1
+	switch {
+	case u.atOnce:
+		sum.Requests, sum.RCU = 1, sum.RCU.Times(2)
+	case !u.single():
+		sum.Requests, sum.RCU = 2*sum.Requests, sum.RCU.Times(2)
 	}
-	sum.RCU = sum.RCU.Times(factor)
 	return sum, nil
 }
 
@@ -106,7 +119,7 @@ func (m *Mapper[T]) UpdatePart(v *T, s query.Selection[T], options ...WriteOptio
 	p := g.part(nil, func() (operation.Part, error) {
 		return nil, g.model.Errorf("an UpdatePart is read first: pass it to UpdateAll")
 	})
-	p.update = u
+	p.update, p.entity = u, u.sel.Identity
 	return p
 }
 
@@ -130,8 +143,9 @@ type updates struct {
 	engines []*engine
 	// atOnce reports that all are read in one transaction.
 	atOnce bool
-	// own is the error that ended the update: of the function, or of another part.
-	own error
+	// own is the error that ended the update: of the function, or of another part. last is the last refusal of a
+	// write because of an entity that was read.
+	own, last error
 }
 
 // newUpdates checks the parts. The error joins all faults.
@@ -143,7 +157,7 @@ func newUpdates(update func() error, parts []Part) (*updates, error) {
 	}
 	items := 0
 	u.atOnce = true
-	for _, p := range parts {
+	for i, p := range parts {
 		if p.engine != nil && !slices.Contains(u.engines, p.engine) {
 			u.engines = append(u.engines, p.engine)
 		}
@@ -155,17 +169,12 @@ func newUpdates(update func() error, parts []Part) (*updates, error) {
 			errs = append(errs, p.engine.public(sel.Err))
 			continue
 		}
-		for _, o := range u.reads {
-			if o.update.v == p.update.v || o.engine == p.engine &&
-				fmt.Sprint(o.update.sel.Identity) == fmt.Sprint(sel.Identity) {
-				errs = append(errs, p.engine.model.Errorf("two parts of UpdateAll are of one entity, or of one "+
-					"value: use "+
-					"one part, with query.Join for several selections"))
-			}
-			if !same(o.client, p.client) {
-				errs = append(errs, p.engine.model.Errorf("the parts of UpdateAll have different clients: make "+
-					"all mappers "+
-					"with one client"))
+		for _, o := range parts[:i] {
+			errs = append(errs, p.excludes(o)...)
+		}
+		for _, o := range parts[i+1:] {
+			if o.update == nil {
+				errs = append(errs, p.excludes(o)...)
 			}
 		}
 		u.reads = append(u.reads, p)
@@ -180,57 +189,103 @@ func newUpdates(update func() error, parts []Part) (*updates, error) {
 	return u, errors.Join(errs...)
 }
 
-// run reads, updates and writes, and repeats all after a conflict.
-func (u *updates) run(ctx context.Context, t *tally) error {
+// excludes returns the faults of an UpdatePart and another part: they are of one entity or value, or of two clients.
+func (p Part) excludes(o Part) (errs []error) {
+	if o.update != nil && o.update.v == p.update.v || o.engine == p.engine && o.entity != nil &&
+		slices.EqualFunc(o.entity, p.entity, key.Value.Equal) {
+		errs = append(errs, p.engine.model.Errorf("two parts of UpdateAll are of one entity, or of one value: use "+
+			"one part, with query.Join for several selections"))
+	}
+	if o.client != nil && !same(o.client, p.client) {
+		errs = append(errs, p.engine.model.Errorf("the parts of UpdateAll have different clients: make all "+
+			"mappers with one client"))
+	}
+	return errs
+}
+
+// single reports whether a single item with a known key is read, which is as it was at one moment.
+func (u *updates) single() bool {
+	only := u.reads[0].update.sel
+	return len(u.reads) == 1 && len(only.Parts) == 1 && read.Keys(only.Parts) && len(only.Elsewhere) == 0
+}
+
+// label names the models.
+func (u *updates) label() string {
 	var labels []string
 	for _, g := range u.engines {
 		labels = append(labels, g.model.Label())
 	}
-	return operation.Repeat(ctx, strings.Join(labels, ", "), func() error {
-		u.own = nil
-		sure, err := u.readAll(ctx, t)
-		if err != nil {
+	return strings.Join(labels, ", ")
+}
+
+// run reads, updates and writes, and repeats all after a conflict with an entity that was read.
+func (u *updates) run(ctx context.Context, t *tally) error {
+	return operation.Repeat(ctx, u.label(), func() error {
+		u.own, u.last = nil, nil
+		if err := u.readAll(ctx, t); err != nil {
 			return err
 		}
-		written := false
-		if err = u.update(); err != nil {
-			u.own = err
-		} else if written, err = u.write(ctx, sure, t); err != nil {
-			return err
-		}
-		if !written && !sure {
-			if err := u.verify(ctx, t); err != nil {
-				u.own = nil
-				return err
-			}
-		}
-		if u.own != nil {
+		if u.own = u.update(); u.own != nil {
 			return errUpdate
 		}
-		return nil
+		return u.write(ctx, t)
 	})
 }
 
-// readAll reads the entities into their values. sure reports that they are as they were at one moment.
-func (u *updates) readAll(ctx context.Context, t *tally) (sure bool, err error) {
+// readAll reads the entities into their values, as they were at one moment. If they were not, the error is a conflict.
+func (u *updates) readAll(ctx context.Context, t *tally) error {
 	states, sure, err := u.load(ctx, t, func(p Part) any {
 		p.update.reset()
 		return p.update.v
 	})
 	if err != nil {
-		return false, err
+		return err
+	}
+	if !sure {
+		if err := u.readAgain(ctx, states, t); err != nil {
+			return err
+		}
 	}
 	for i, p := range u.reads {
 		p.update.state = states[i]
 		p.update.readers.Next()
 		if err := p.update.readers.KeepReaders(p.engine.model, p.update.v); err != nil {
-			return false, &operation.Fault{Model: p.engine.model, Err: err}
+			return &operation.Fault{Model: p.engine.model, Err: err}
 		}
 	}
-	return sure, nil
+	return nil
 }
 
-// load reads all entities. into returns a pointer to the zero value of one.
+// readAgain reads the entities again. If nothing has changed, they were as they are between the two reads.
+func (u *updates) readAgain(ctx context.Context, states []*state, t *tally) error {
+	values := map[*updating]any{}
+	again, _, err := u.load(ctx, t, func(p Part) any {
+		values[p.update] = p.engine.model.Codec.New()
+		return values[p.update]
+	})
+	if err != nil {
+		return err
+	}
+	for i, p := range u.reads {
+		if !unchanged(states[i].Snapshot, again[i].Snapshot, values[p.update]) {
+			return &operation.Conflict{Label: p.engine.model.Label()}
+		}
+	}
+	return nil
+}
+
+// unchanged reports whether an entity that was read again, with its value, has the items that it had, with their
+// versions and values. A value that cannot be written is compared by the versions.
+func unchanged(first, again *snapshot.Snapshot, value any) bool {
+	if first.Tag().String() != again.Tag().String() {
+		return false
+	}
+	d, err := change.Of(first, nil, value, change.Options{})
+	return err != nil || len(d.Changes) == 0
+}
+
+// load reads all entities. into returns a pointer to the zero value of one. sure reports that they are as they were at
+// one moment.
 func (u *updates) load(ctx context.Context, t *tally, into func(Part) any) (states []*state, sure bool, err error) {
 	if u.atOnce {
 		return u.loadAtOnce(ctx, t, into)
@@ -242,8 +297,7 @@ func (u *updates) load(ctx context.Context, t *tally, into func(Part) any) (stat
 		}
 		states = append(states, s)
 	}
-	only := u.reads[0].update.sel.Parts
-	return states, len(states) == 1 && len(only) == 1 && read.Keys(only), nil
+	return states, u.single(), nil
 }
 
 // loadAtOnce reads all entities in one transaction. Only items of unfinished writes need more reads.
@@ -265,9 +319,13 @@ func (u *updates) loadAtOnce(ctx context.Context, t *tally, into func(Part) any)
 	for i, p := range u.reads {
 		g := p.engine
 		protocol := *g.search.Protocol
-		protocol.Reader, protocol.Now = &read.Ahead{Reader: g.reader, Early: early[i]},
-			func() time.Time { return began }
-		s, err := u.decode(ctx, p, &protocol, into(p), t)
+		protocol.Reader = &read.Ahead{Reader: g.reader, Early: early[i]}
+		protocol.Now = func() time.Time { return began }
+		f, err := g.search.Find(ctx, &protocol, p.update.sel, read.Options{Strong: true}, &t.Tally.Tally)
+		var s *state
+		if err == nil {
+			s, err = g.decodeFound(ctx, f, into(p), t)
+		}
 		if err != nil {
 			return nil, false, &operation.Fault{Model: g.model, Err: err}
 		}
@@ -276,75 +334,61 @@ func (u *updates) loadAtOnce(ctx context.Context, t *tally, into func(Part) any)
 	return states, t.Requests == requests, nil
 }
 
-func (u *updates) decode(ctx context.Context, p Part, protocol *staging.Protocol, v any, t *tally) (*state, error) {
-	g := p.engine
-	f, err := g.search.Find(ctx, protocol, p.update.sel, read.Options{Strong: true}, &t.Tally.Tally)
-	if err != nil {
-		return nil, err
-	}
-	return g.decodeFound(ctx, f, v, t)
-}
-
-// write writes all parts. If the entities were not read at one moment, it checks the loaded items that do not change.
-func (u *updates) write(ctx context.Context, sure bool, t *tally) (written bool, err error) {
-	if len(u.parts) == len(u.reads) && !slices.ContainsFunc(u.reads, func(p Part) bool {
-		return !p.update.state.Unchanged(p.update.v)
-	}) {
-		return false, nil
-	}
+// write writes all parts in one transaction. If it is refused because of an entity that was read, the error is a
+// conflict, which is repeated. If it is refused because of another part, the error ends the update.
+func (u *updates) write(ctx context.Context, t *tally) error {
 	parts := slices.Clone(u.parts)
 	for i, p := range parts {
-		if x := p.update; x != nil {
-			o := x.options
-			o.CheckLoaded = o.CheckLoaded || !sure
-			g := p.engine
+		if x, g := p.update, p.engine; x != nil {
 			parts[i] = g.part(x.state, func() (operation.Part, error) {
-				return operation.Save(g.env, &x.state.Entity, x.v, o, nil)
+				return operation.Save(g.env, &x.state.Entity, x.v, x.options, nil)
 			})
 		}
 	}
 	x, err := newTransaction(parts)
 	if err != nil {
 		u.own = err
-		return false, nil
+		return errUpdate
 	}
-	before := len(t.Items)
 	err = x.Run(ctx, &t.Tally)
-	var conflict *operation.Conflict
-	if errors.As(err, &conflict) && !u.concerns(conflict) {
-		u.own, err = public(nil, err), nil
-		return true, nil
-	}
-	return len(t.Items) > before, err
-}
-
-// concerns reports whether a conflict is about an entity that was read, so that another try can succeed.
-func (u *updates) concerns(c *operation.Conflict) bool {
-	if c.Patch || c.Raw || c.Insert {
-		return false
-	}
-	return slices.ContainsFunc(c.Items, func(it operation.ItemConflict) bool {
-		return slices.ContainsFunc(u.reads, func(p Part) bool { return p.update.loaded(it.Place) })
-	})
-}
-
-// loaded reports whether an item is in the selection.
-func (x *updating) loaded(at item.Place) bool {
-	s := x.state.Snapshot
-	return at.Table != nil && at.Partition() == s.Partition && s.Selection.Contains(at.Table.Index, at.SK)
-}
-
-// verify reads the entities again. If one has changed, the values of the first read may be of different moments: the
-// error is a conflict.
-func (u *updates) verify(ctx context.Context, t *tally) error {
-	states, _, err := u.load(ctx, t, func(p Part) any { return p.engine.model.Codec.New() })
-	if err != nil {
+	switch {
+	case err == nil, errors.As(err, new(*operation.Unknown)), errors.As(err, new(*operation.Partial)):
 		return err
+	case u.concerns(err):
+		u.last = err
+		return &operation.Conflict{Label: u.label()}
+	case errors.As(err, new(*operation.Conflict)), errors.As(err, new(*search.NotFound)):
+		u.own = public(nil, err)
+		return errUpdate
 	}
-	for i, p := range u.reads {
-		if states[i].Snapshot.Tag().String() != p.update.state.Snapshot.Tag().String() {
-			return &operation.Conflict{Label: p.engine.model.Label()}
-		}
+	return err
+}
+
+// concerns reports whether a refusal is about an entity that was read, so that another try can succeed. The refusals
+// of other parts may then rest on values that have changed.
+func (u *updates) concerns(err error) bool {
+	switch e := err.(type) {
+	case *operation.Exists:
+		return false
+	case *operation.Conflict:
+		return !e.Patch && !e.Raw && !e.Insert && !e.Moving && e.Tag == "" &&
+			slices.ContainsFunc(e.Items, func(it operation.ItemConflict) bool { return u.loaded(it.Place) })
+	case *search.NotFound:
+		return e.Replaced && u.loaded(e.Root)
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), u.concerns)
+	case interface{ Unwrap() error }:
+		return e.Unwrap() != nil && u.concerns(e.Unwrap())
 	}
-	return nil
+	return false
+}
+
+// loaded reports whether an item is in a selection that was read, or is the root item of its entity.
+func (u *updates) loaded(at item.Place) bool {
+	return at.Table != nil && slices.ContainsFunc(u.reads, func(p Part) bool {
+		s := p.update.state.Snapshot
+		root, err := p.engine.model.RootPlace(s.Selection.Identity)
+		return err == nil && root == at ||
+			at.Partition() == s.Partition && s.Selection.Contains(at.Table.Index, at.SK)
+	})
 }

@@ -84,7 +84,7 @@ func TestUpdateAllMovesBetweenEntities(t *testing.T) {
 	if err != nil || plan.Mode != "read" || !plan.RCU.Contains(r.Consumed.RCU) {
 		t.Error(r, plan, err)
 	}
-	if p := r.Predicted(); p.Mode != "transaction" || p.Requests != 3 || enginetest.ReportsTransactions(t) &&
+	if p := r.Predicted(); p.Mode != "transaction" || p.Requests != 5 || enginetest.ReportsTransactions(t) &&
 		!p.WCU.Contains(r.Consumed.WCU) {
 		t.Error(r)
 	}
@@ -152,13 +152,13 @@ func TestUpdateAllReadsItemsInOneTransaction(t *testing.T) {
 func TestUpdateAllKeepsSums(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for name, selection := range map[string]func(g *garage, id string) query.Selection[purse]{
-		"known keys": func(g *garage, id string) query.Selection[purse] { return g.purses.Key(id).Item("PURSE") },
-		"entities":   func(g *garage, id string) query.Selection[purse] { return g.purses.Key(id) },
+	for name, selection := range map[string]func(g *garage, id string) query.Selection[driver]{
+		"known keys": func(g *garage, id string) query.Selection[driver] { return g.drivers.Key(id).Item("COUNT") },
+		"entities":   func(g *garage, id string) query.Selection[driver] { return g.drivers.Key(id) },
 	} {
 		g := newGarage(t, nil)
 		for _, id := range []string{"a", "b", "c"} {
-			must(g.purses.Save(ctx, g.purses.New(purse{ID: id, Amount: 10})))(t)
+			must(g.drivers.Save(ctx, g.drivers.New(driver{ID: id, Name: id, Count: 10})))(t)
 		}
 		seed := draws.Seed(t)
 		var wait sync.WaitGroup
@@ -166,18 +166,18 @@ func TestUpdateAllKeepsSums(t *testing.T) {
 			wait.Go(func() {
 				r := rand.New(rand.NewPCG(seed, w))
 				for range draws.Times(4, 10, 100) {
-					var all [3]purse
+					var all [3]driver
 					var parts []mapper.Part
 					for i, id := range []string{"a", "b", "c"} {
-						parts = append(parts, g.purses.UpdatePart(&all[i], selection(g, id)))
+						parts = append(parts, g.drivers.UpdatePart(&all[i], selection(g, id)))
 					}
 					from, to, n := r.IntN(3), r.IntN(3), r.IntN(9)
 					_, err := mapper.UpdateAll(ctx, func() error {
-						if sum := all[0].Amount + all[1].Amount + all[2].Amount; sum != 30 {
+						if sum := all[0].Count + all[1].Count + all[2].Count; sum != 30 {
 							return fmt.Errorf("the sum is %d", sum)
 						}
-						all[from].Amount -= n
-						all[to].Amount += n
+						all[from].Count -= n
+						all[to].Count += n
 						return nil
 					}, parts...)
 					if err != nil {
@@ -189,7 +189,7 @@ func TestUpdateAllKeepsSums(t *testing.T) {
 		wait.Wait()
 		sum := 0
 		for _, id := range []string{"a", "b", "c"} {
-			sum += must(g.purses.Load(ctx, g.purses.Key(id), mapper.Strong()))(t).Value.Amount
+			sum += must(g.drivers.Load(ctx, g.drivers.Key(id), mapper.Strong()))(t).Value.Count
 		}
 		if sum != 30 {
 			t.Errorf("%s: the sum is %d", name, sum)
@@ -197,50 +197,214 @@ func TestUpdateAllKeepsSums(t *testing.T) {
 	}
 }
 
-// An update does not act on values of two moments: the items that it does not write are checked, and an end without a
-// write is verified. The specification is Updates.tla.
-func TestUpdateAllActsOnOneMoment(t *testing.T) {
+// The function sees values of one moment, whatever it does with them: items that are missing and values that another
+// program writes without a version, too. The specification is Updates.tla.
+func TestUpdateAllSeesOneMoment(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for name, act := range map[string]func(all *[2]driver) error{
-		"returns an error": func(all *[2]driver) error {
+	type foreign struct {
+		_     struct{} `ddb:"table=drivers,noversion"`
+		ID    string   `ddb:"pk=DRIVER#{ID}"`
+		Name  string   `ddb:"sk=PROFILE"`
+		Count int      `ddb:"sk=COUNT"`
+	}
+	swap := func(g *garage, a, b int) error {
+		var x [2]driver
+		_, err := mapper.UpdateAll(ctx, func() error { x[0].Count, x[1].Count = a, b; return nil },
+			g.drivers.UpdatePart(&x[0], g.drivers.Key("a").Item("COUNT")),
+			g.drivers.UpdatePart(&x[1], g.drivers.Key("b").Item("COUNT")))
+		return err
+	}
+	writes := func(all *[2]driver) error {
+		all[1].Name = fmt.Sprint("sum ", all[0].Count+all[1].Count)
+		return nil
+	}
+	for name, c := range map[string]struct {
+		a, b int // before the second actor changes them
+		by   func(g *garage) error
+		act  func(all *[2]driver) error
+	}{
+		"returns an error": {10, 0, func(g *garage) error { return swap(g, 1, 9) }, func(all *[2]driver) error {
 			if sum := all[0].Count + all[1].Count; sum != 10 {
 				return fmt.Errorf("the sum is %d", sum)
 			}
 			return nil
+		}},
+		"writes the entity that was read last": {10, 0, func(g *garage) error { return swap(g, 1, 9) }, writes},
+		"reads a missing item":                 {0, 10, func(g *garage) error { return swap(g, 10, 0) }, writes},
+		"changes nothing": {
+			10, 0, func(g *garage) error { return swap(g, 1, 9) }, func(*[2]driver) error { return nil },
 		},
-		"writes the entity that it read last": func(all *[2]driver) error {
-			all[1].Name = fmt.Sprint(all[0].Count)
+		"makes an invalid value": {5, 5, func(g *garage) error { return swap(g, 1, 9) }, func(all *[2]driver) error {
+			if all[0].Count+all[1].Count != 10 {
+				all[1].Open = map[string]openRun{"": {}}
+			}
 			return nil
-		},
-		"changes nothing": func(*[2]driver) error { return nil },
-	} {
-		var swap func()
-		client := faults.Before(enginetest.Start(t).Client(), "Query", "DRIVER#b", func() { swap() })
-		g := newGarage(t, client)
-		must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Count: 10})))(t)
-		must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "b"})))(t)
-		swap = func() {
-			var x [2]driver
-			_, err := mapper.UpdateAll(ctx, func() error { x[0].Count, x[1].Count = 1, 9; return nil },
-				g.drivers.UpdatePart(&x[0], g.drivers.Key("a").Item("COUNT")),
-				g.drivers.UpdatePart(&x[1], g.drivers.Key("b").Item("COUNT")))
+		}},
+		"reads values without a new version": {5, 5, func(g *garage) error {
+			name, _, err := g.drivers.RootKey(g.drivers.Key("a"))
 			if err != nil {
-				t.Error(err)
+				return err
+			}
+			m := must(mapper.New[foreign](enginetest.Start(t).Client(), mapper.Table(name)))(t)
+			for id, n := range map[string]int{"a": 1, "b": 9} {
+				if _, err := m.Update(ctx, m.Key(id), func(d *foreign) error { d.Count = n; return nil }); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func(all *[2]driver) error {
+			if sum := all[0].Count + all[1].Count; sum != 10 {
+				return fmt.Errorf("the sum is %d", sum)
+			}
+			return nil
+		}},
+	} {
+		var second func()
+		g := newGarage(t, faults.Before(enginetest.Start(t).Client(), "Query", "DRIVER#b", func() { second() }))
+		must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "a", Count: c.a})))(t)
+		must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "b", Name: "b", Count: c.b})))(t)
+		second = func() {
+			if err := c.by(g); err != nil {
+				t.Errorf("%s: the second actor: %v", name, err)
 			}
 		}
 		var all [2]driver
-		var last [2]int
 		calls := 0
 		_, err := mapper.UpdateAll(ctx, func() error {
 			calls++
-			last = [2]int{all[0].Count, all[1].Count}
-			return act(&all)
+			if sum := all[0].Count + all[1].Count; sum != 10 {
+				t.Errorf("%s: the function sees the sum %d", name, sum)
+			}
+			return c.act(&all)
 		}, g.drivers.UpdatePart(&all[0], g.drivers.Key("a")), g.drivers.UpdatePart(&all[1], g.drivers.Key("b")))
-		if err != nil || calls != 2 || last != [2]int{1, 9} {
-			t.Errorf("%s: %v, %d calls, with %v at last", name, err, calls, last)
+		if err != nil || calls != 1 {
+			t.Errorf("%s: %d calls, %v", name, calls, err)
 		}
 	}
+}
+
+// A refusal of another part is no end if an entity that was read has changed, and is one if not.
+func TestUpdateAllRepeatsForReadEntities(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, first := range []bool{true, false} {
+		var second func()
+		g := newGarage(t,
+			faults.Before(enginetest.Start(t).Client(), "TransactWriteItems", "PURSE#6", func() { second() }))
+		must(g.purses.Save(ctx, g.purses.New(purse{ID: "counter", Amount: 5})))(t)
+		second = func() {
+			must(g.purses.Save(ctx, g.purses.New(purse{ID: "6", Amount: 1})))(t)
+			must(g.purses.Update(ctx, g.purses.Key("counter"), func(p *purse) error { p.Amount = 6; return nil }))(t)
+		}
+		var c purse
+		fresh := g.purses.New(purse{})
+		parts := []mapper.Part{g.purses.UpdatePart(&c, g.purses.Key("counter")), g.purses.SavePart(fresh)}
+		if !first {
+			parts[0], parts[1] = parts[1], parts[0]
+		}
+		calls := 0
+		_, err := mapper.UpdateAll(ctx, func() error {
+			calls++
+			c.Amount++
+			fresh.Value.ID = fmt.Sprint(c.Amount)
+			return nil
+		}, parts...)
+		if err != nil || calls != 2 || fresh.Value.ID != "7" {
+			t.Errorf("first %v: %d calls, %v", first, calls, err)
+		}
+	}
+	g := newGarage(t, nil)
+	must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "a", Count: 1})))(t)
+	must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "p", Name: "p"})))(t)
+	replaced := must(g.drivers.Load(ctx, g.drivers.Key("a").Item("COUNT")))(t)
+	must(g.drivers.DeleteByKey(ctx, g.drivers.Key("a")))(t)
+	must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "again"})))(t)
+	replaced.Value.Count = 7
+	var p driver
+	calls := 0
+	_, err := mapper.UpdateAll(ctx, func() error { calls++; p.Count++; return nil },
+		g.drivers.UpdatePart(&p, g.drivers.Key("p")), g.drivers.SavePart(replaced))
+	if err == nil || calls != 1 {
+		t.Errorf("an entity that was inserted again: %d calls, %v", calls, err)
+	}
+}
+
+// With CheckLoaded, items that the function does not change are unchanged when the others are written.
+func TestUpdateAllChecksLoaded(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, selection := range map[string]func(g *garage, id string) query.Selection[driver]{
+		"known keys": func(g *garage, id string) query.Selection[driver] { return g.drivers.Key(id).Item("COUNT") },
+		"entities":   func(g *garage, id string) query.Selection[driver] { return g.drivers.Key(id) },
+	} {
+		g := newGarage(t, nil)
+		for _, id := range []string{"a", "b"} {
+			must(g.drivers.Save(ctx, g.drivers.New(driver{ID: id, Name: id, Count: 10})))(t)
+		}
+		var d [2]driver
+		calls := 0
+		must(mapper.UpdateAll(ctx, func() error { // takes 15 if the sum stays positive
+			if calls++; calls == 1 {
+				must(g.drivers.Update(ctx, g.drivers.Key("a"), func(d *driver) error { d.Count = -5; return nil }))(t)
+			}
+			if d[0].Count+d[1].Count >= 15 {
+				d[1].Count -= 15
+			}
+			return nil
+		}, g.drivers.UpdatePart(&d[0], selection(g, "a"), mapper.CheckLoaded()),
+			g.drivers.UpdatePart(&d[1], selection(g, "b"))))(t)
+		b := must(g.drivers.Load(ctx, g.drivers.Key("b"), mapper.Strong()))(t).Value
+		if b.Count != 10 || calls != 2 {
+			t.Errorf("%s: %d calls, b %d", name, calls, b.Count)
+		}
+	}
+}
+
+// The options of an UpdatePart count also if its value is unchanged.
+func TestUpdateAllReindexes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type plain struct {
+		_     struct{} `ddb:"table=desks"`
+		ID    string   `ddb:"pk=DESK#{ID}"`
+		Name  string   `ddb:"sk=HEAD"`
+		Room  string   `ddb:"sk=PLACE"`
+		Note  string   `ddb:"sk=PLACE"`
+		Extra string   `ddb:"sk=PLACE"`
+	}
+	m := indexed[desk](t, nil)
+	name, _, err := m.RootKey(m.Key("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := must(mapper.New[plain](enginetest.Start(t).Client(), mapper.Table(name)))(t)
+	must(old.Save(ctx, old.New(plain{ID: "1", Name: "n", Room: "r"})))(t)
+	var x desk
+	must(mapper.UpdateAll(ctx, func() error { return nil }, m.UpdatePart(&x, m.Key("1"), mapper.Reindex())))(t)
+	if all := must(query.Of[desk](m.Index("byRoom", "r")).Collect(ctx, m))(t); len(all) != 1 {
+		t.Errorf("%d in the index", len(all))
+	}
+}
+
+// An entity of another part is reserved while UpdateAll runs.
+func TestUpdateAllReservesEntities(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	g := newGarage(t, nil)
+	must(g.purses.Save(ctx, g.purses.New(purse{ID: "a", Amount: 1})))(t)
+	e := g.purses.New(purse{ID: "e", Amount: 1})
+	var p purse
+	var during error
+	must(mapper.UpdateAll(ctx, func() error {
+		p.Amount++
+		_, during = g.purses.Save(ctx, e)
+		return nil
+	}, g.purses.UpdatePart(&p, g.purses.Key("a")), g.purses.SavePart(e)))(t)
+	if during == nil || !strings.Contains(during.Error(), "another goroutine is writing the entity") {
+		t.Error(during)
+	}
+	must(g.purses.Save(ctx, e))(t)
 }
 
 // What UpdateAll cannot do is refused before anything is sent.
@@ -278,6 +442,14 @@ func TestUpdateAllRefused(t *testing.T) {
 		"one entity twice": {
 			nothing, []mapper.Part{part, g.purses.UpdatePart(&q, g.purses.Key("a"))}, "two parts of UpdateAll",
 		},
+		"the entity of another part": {nothing, []mapper.Part{
+			g.purses.SavePart(stale), part,
+		}, "two parts of UpdateAll"},
+		"a deleted entity": {
+			nothing,
+			[]mapper.Part{part, g.purses.DeletePartByKey(g.purses.Key("a"))},
+			"two parts of UpdateAll",
+		},
 		"options": {
 			nothing, []mapper.Part{g.purses.UpdatePart(&p, g.purses.Key("a"), mapper.Staged())}, "Staged",
 		},
@@ -311,9 +483,16 @@ func TestUpdateAllRefused(t *testing.T) {
 		t.Errorf("a condition of a patch is repeated: %d tries, %v", tries, patched)
 	}
 	calls := 0
-	_, err := mapper.UpdateAll(ctx, func() error { calls++; q.ID = "b"; return nil }, g.purses.SavePart(stale),
-		g.drivers.UpdatePart(new(driver), g.drivers.Key("none").Item("COUNT")))
+	_, err := mapper.UpdateAll(ctx, func() error { calls++; d.Count++; return nil }, g.purses.SavePart(stale),
+		g.drivers.UpdatePart(&d, g.drivers.Key("p").Item("COUNT")))
 	if !errors.As(err, &conflict) || calls != 1 {
 		t.Errorf("a conflict of an entity that is not read is repeated: %d calls, %v", calls, err)
+	}
+	loaded := must(g.drivers.Load(ctx, g.drivers.Key("p")))(t)
+	again := must(g.drivers.Load(ctx, g.drivers.Key("p").Item("COUNT")))(t)
+	again.Value.Count = 99
+	if _, err := mapper.Transact(ctx, g.drivers.SavePart(again), g.drivers.DeletePart(loaded)); err == nil ||
+		!strings.Contains(err.Error(), "deletes an entity that another part writes") {
+		t.Errorf("a transaction deletes the entity that it writes: %v", err)
 	}
 }

@@ -281,7 +281,7 @@ func (d *differ) reindex(rec model.Record, r *snapshot.Stored, sets, removes []i
 		a := item.Assignment{Name: rec.Item.Derived[j].Name, Index: item.Indexed, Value: now}
 		switch {
 		case r.Projection != nil && !d.o.Reindex && !changesKey(rec.Item, j, sets, removes):
-		case attr.Same(r.IndexKey(j), now):
+		case r.Projection.Reads(a.Name) && attr.Same(r.IndexKey(j), now):
 		case now == nil:
 			removes = append(removes, a)
 		default:

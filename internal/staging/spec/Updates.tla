@@ -1,23 +1,23 @@
 ------------------------------ MODULE Updates ------------------------------
 (* Updates of several entities at once (mapper.UpdateAll), and other writers. *)
-(* Two items of two entities have amounts. An update reads both, one after    *)
-(* the other or in one transaction, and calls its function. The function      *)
-(* changes one item, or ends the update, with an error or without a change.   *)
-(* It must not act on amounts that did not exist at one moment: a write       *)
-(* checks the item that it does not change, and an end without a write is     *)
-(* verified by a second read.                                                 *)
+(* Two items of two entities have amounts, 0 is a missing item. An update     *)
+(* reads both in one transaction, or one after the other, and then again      *)
+(* until nothing has changed. Then it calls its function, which changes one   *)
+(* item, or ends the update with an error or without a change. The function   *)
+(* must not see amounts that did not exist at one moment. No write may be     *)
+(* lost: what the update writes is unchanged since it was read.               *)
 EXTENDS Integers, FiniteSets
 
 CONSTANTS Actors, Total, Steps,
-          Transactional,   \* reads in one transaction
-          ChecksUnwritten, \* the write checks items that were read and are not written
-          VerifiesEnds     \* an error, and a function that changes nothing, is verified by a second read
+          Transactional, \* reads in one transaction
+          ReadsAgain,    \* reads again until nothing has changed
+          Conditional    \* the write requires the version that was read
 
 Items == {1, 2}
 
-VARIABLES amount, version, at, seen, again, writes, history
+VARIABLES amount, version, at, seen, again, writes, history, lost
 
-vars == <<amount, version, at, seen, again, writes, history>>
+vars == <<amount, version, at, seen, again, writes, history, lost>>
 
 None == [amount |-> -1, version |-> -1]
 
@@ -28,6 +28,7 @@ Init ==
   /\ seen = [a \in Actors |-> [i \in Items |-> None]]
   /\ again = [a \in Actors |-> [i \in Items |-> None]]
   /\ writes = 0
+  /\ lost = FALSE
   /\ history = {<<Total, 0>>}
 
 Now(i) == [amount |-> amount[i], version |-> version[i]]
@@ -36,53 +37,53 @@ Now(i) == [amount |-> amount[i], version |-> version[i]]
 Foreign(i) ==
   /\ writes < Steps
   /\ amount[i] > 0
-  /\ amount' = [amount EXCEPT ![i] = 0, ![3 - i] = Total]
+  /\ amount' = [amount EXCEPT ![i] = 0, ![3 - i] = amount[1] + amount[2]]
   /\ version' = [j \in Items |-> version[j] + 1]
   /\ writes' = writes + 1
   /\ history' = history \cup {<<amount'[1], amount'[2]>>}
-  /\ UNCHANGED <<at, seen, again>>
+  /\ UNCHANGED <<at, seen, again, lost>>
 
 ReadBoth(a) ==
   /\ Transactional
   /\ at[a] = "begin"
   /\ seen' = [seen EXCEPT ![a] = [i \in Items |-> Now(i)]]
   /\ at' = [at EXCEPT ![a] = "decide"]
-  /\ UNCHANGED <<amount, version, again, writes, history>>
+  /\ UNCHANGED <<amount, version, again, writes, history, lost>>
 
 Read(a, i) ==
   /\ ~Transactional
   /\ at[a] = IF i = 1 THEN "begin" ELSE "read2"
   /\ seen' = [seen EXCEPT ![a][i] = Now(i)]
-  /\ at' = [at EXCEPT ![a] = IF i = 1 THEN "read2" ELSE "decide"]
-  /\ UNCHANGED <<amount, version, again, writes, history>>
-
-\* The function changes an item, or ends the update. It may do either for any amounts.
-Decide(a) ==
-  /\ at[a] = "decide"
-  /\ at' \in {[at EXCEPT ![a] = "write"],
-             [at EXCEPT ![a] = IF VerifiesEnds /\ ~Transactional THEN "again1" ELSE "ended"]}
-  /\ UNCHANGED <<amount, version, seen, again, writes, history>>
+  /\ at' = [at EXCEPT ![a] = IF i = 1 THEN "read2" ELSE IF ReadsAgain THEN "again1" ELSE "decide"]
+  /\ UNCHANGED <<amount, version, again, writes, history, lost>>
 
 Again(a, i) ==
   /\ at[a] = IF i = 1 THEN "again1" ELSE "again2"
   /\ again' = [again EXCEPT ![a][i] = Now(i)]
   /\ at' = [at EXCEPT ![a] =
-       IF i = 1 THEN "again2" ELSE IF again'[a] = seen[a] THEN "ended" ELSE "begin"]
-  /\ UNCHANGED <<amount, version, seen, writes, history>>
+       IF i = 1 THEN "again2" ELSE IF again'[a] = seen[a] THEN "decide" ELSE "begin"]
+  /\ UNCHANGED <<amount, version, seen, writes, history, lost>>
 
-\* It writes the item that it has read last, on condition of its version, and checks the other one.
-Holds(a) ==
-  /\ version[2] = seen[a][2].version
-  /\ (ChecksUnwritten /\ ~Transactional) => (version[1] = seen[a][1].version)
+\* The function changes an item, or ends the update. It may do either for any amounts.
+Decide(a) ==
+  /\ at[a] = "decide"
+  /\ at' \in {[at EXCEPT ![a] = "write"], [at EXCEPT ![a] = "ended"]}
+  /\ UNCHANGED <<amount, version, seen, again, writes, history, lost>>
 
+Holds(a) == Conditional => version[2] = seen[a][2].version
+
+\* It adds one to the second item.
 Write(a) ==
   /\ at[a] = "write"
   /\ IF Holds(a)
      THEN /\ version' = [version EXCEPT ![2] = @ + 1]
+          /\ amount' = [amount EXCEPT ![2] = seen[a][2].amount + 1]
+          /\ history' = history \cup {<<amount'[1], amount'[2]>>}
+          /\ lost' = (lost \/ amount[2] # seen[a][2].amount)
           /\ at' = [at EXCEPT ![a] = "ended"]
      ELSE /\ at' = [at EXCEPT ![a] = "begin"]
-          /\ UNCHANGED version
-  /\ UNCHANGED <<amount, seen, again, writes, history>>
+          /\ UNCHANGED <<version, amount, history, lost>>
+  /\ UNCHANGED <<seen, again, writes>>
 
 Next ==
   \/ \E i \in Items : Foreign(i)
@@ -90,8 +91,9 @@ Next ==
 
 Spec == Init /\ [][Next]_vars
 
-\* An update acts only on amounts that existed at one moment.
-ActsOnOneMoment == \A a \in Actors : at[a] = "ended" => <<seen[a][1].amount, seen[a][2].amount>> \in history
+\* The function sees amounts that existed at one moment.
+SeesOneMoment == \A a \in Actors :
+  at[a] \in {"decide", "write", "ended"} => <<seen[a][1].amount, seen[a][2].amount>> \in history
 
-SumStays == amount[1] + amount[2] = Total
+NothingLost == ~lost
 =============================================================================

@@ -194,8 +194,8 @@ rollback() {
 updates() {
 	holds Updates
 	holds UpdatesTransactional
-	fails UpdatesWithoutChecksUnwritten ActsOnOneMoment
-	fails UpdatesWithoutVerifiesEnds ActsOnOneMoment
+	fails UpdatesWithoutReadsAgain SeesOneMoment
+	fails UpdatesWithoutConditional NothingLost
 }
 
 large() {

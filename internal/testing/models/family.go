@@ -617,7 +617,7 @@ type Page struct {
 	Site string   `ddb:"pk=SITE#{Site}"`
 	Path string
 	Name string `ddb:"sk=PAGE#{Path}"`
-	Body []byte `ddb:"table=bodies,sk=PAGE#{Path}"`
+	Body []byte `ddb:"table=bodies,sk=PAGE#{Path},name=Body"`
 }
 
 // Indexed has all kinds of indexes. Their keys are computed or are ordinary attributes, of the root, an
