@@ -126,13 +126,6 @@ func outcome(err error) string {
 	return "accepted"
 }
 
-func count(out *dynamodb.QueryOutput, err error) string {
-	if err != nil {
-		return outcome(err)
-	}
-	return fmt.Sprint(len(out.Items), " items")
-}
-
 // wrong are the scenarios in which minidyn does something else than DynamoDB.
 var wrong = []struct {
 	name              string
