@@ -156,7 +156,7 @@ func ExamplePlayerKey_Matches() {
 }
 
 // A placeholder narrows a query to one value, and the last placeholder to the element.
-func ExamplePlayerKeyMatches_Start() {
+func ExamplePlayerKey_Matches_start() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
 	start := models.PlayerByID("ann").Matches().Start(at(time.November, 14, 9))

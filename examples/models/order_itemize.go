@@ -17,8 +17,9 @@ func OrderByCustomerN(customer string, nValue int) *OrderKey {
 	return &OrderKey{mapperimpl.Entity[Order](mapperimpl.StringValue(customer), mapperimpl.IntValue(nValue))}
 }
 
-// OrderByCustomer queries all entities with the partition key CUSTOMER#{Customer}.
-func OrderByCustomer(customer string) *OrderQuery {
+// OrderByCustomer queries all entities with the partition key CUSTOMER#{Customer}. Narrow it by Between, AtLeast or
+// AtMost.
+func OrderByCustomer(customer string) *orderQuery {
 	return newOrderQuery(mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.StringValue(customer)), 0, 1))
 }
 
@@ -38,53 +39,55 @@ func (n *OrderKey) Root() *mapper.ItemNode[Order, Order] {
 // PriceTable selects the part in the table prices.
 func (n *OrderKey) PriceTable() *query.Node[Order] { return mapperimpl.Table(n.orderNode, 1) }
 
-// Lines selects ORDER#{^N:06}#LINE#{Line:03}.
-func (n *OrderKey) Lines() *OrderKeyLines {
+// Lines selects ORDER#{^N:06}#LINE#{Line:03}. It has Add, Put and the methods of a query. Narrow it by Between,
+// AtLeast, AtMost or Line.
+func (n *OrderKey) Lines() *orderKeyLines {
 	return newOrderKeyLines(mapperimpl.Items(n.orderNode, 1, 3))
 }
 
-// Prices selects ORDER#{^N:06}#PRICE#{Line:03}.
-func (n *OrderKey) Prices() *OrderKeyPrices {
+// Prices selects ORDER#{^N:06}#PRICE#{Line:03}. It has Add, Put and the methods of a query. Narrow it by Between,
+// AtLeast, AtMost or Line.
+func (n *OrderKey) Prices() *orderKeyPrices {
 	return newOrderKeyPrices(mapperimpl.Items(n.orderNode, 2, 3))
 }
 
 // OrderQuery is a query that can be narrowed by {N:06}.
-type OrderQuery struct {
+type orderQuery struct {
 	orderEntitiesFlatQuery
 	orderEntitiesIntValues
 }
 
-func newOrderQuery(at *orderNode) *OrderQuery {
-	return &OrderQuery{orderEntitiesFlatQuery{at}, orderEntitiesIntValues{at}}
+func newOrderQuery(at *orderNode) *orderQuery {
+	return &orderQuery{orderEntitiesFlatQuery{at}, orderEntitiesIntValues{at}}
 }
 
 // OrderKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:03}.
-type OrderKeyLines struct {
+type orderKeyLines struct {
 	orderLineItems
 	orderLineIntValues
 }
 
-func newOrderKeyLines(at *orderNode) *OrderKeyLines {
-	return &OrderKeyLines{orderLineItems{orderLineMethods{at}, 1}, orderLineIntValues{at}}
+func newOrderKeyLines(at *orderNode) *orderKeyLines {
+	return &orderKeyLines{orderLineItems{orderLineMethods{at}, 1}, orderLineIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:03}.
-func (n *OrderKeyLines) Line(line int) *mapper.ItemNode[Order, Line] {
+func (n *orderKeyLines) Line(line int) *mapper.ItemNode[Order, Line] {
 	return mapperimpl.Element[Order, Line](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
 // OrderKeyPrices is a selection, with the methods of a query, that can be narrowed by {Line:03}.
-type OrderKeyPrices struct {
+type orderKeyPrices struct {
 	orderPriceItems
 	orderPriceIntValues
 }
 
-func newOrderKeyPrices(at *orderNode) *OrderKeyPrices {
-	return &OrderKeyPrices{orderPriceItems{orderPriceMethods{at}, 2}, orderPriceIntValues{at}}
+func newOrderKeyPrices(at *orderNode) *orderKeyPrices {
+	return &orderKeyPrices{orderPriceItems{orderPriceMethods{at}, 2}, orderPriceIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:03}.
-func (n *OrderKeyPrices) Line(line int) *mapper.ItemNode[Order, Price] {
+func (n *orderKeyPrices) Line(line int) *mapper.ItemNode[Order, Price] {
 	return mapperimpl.Element[Order, Price](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 2)
 }
 
@@ -269,27 +272,27 @@ func (n *orderLineItems) Put(element Line) *mapper.Patch[Order] {
 	return mapperimpl.Put(n.orderNode, n.item, nil, element)
 }
 
-// OrderLineQuery is a selection of elements, and has the methods of a query.
-type OrderLineQuery struct{ orderLineMethods }
+// orderLineQuery is a selection of elements, and has the methods of a query.
+type orderLineQuery struct{ orderLineMethods }
 
 type orderLineIntValues struct{ base *orderNode }
 
-func (n *orderLineIntValues) of(at *orderNode) *OrderLineQuery {
-	return &OrderLineQuery{orderLineMethods{at}}
+func (n *orderLineIntValues) of(at *orderNode) *orderLineQuery {
+	return &orderLineQuery{orderLineMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *orderLineIntValues) Between(from, to int) *OrderLineQuery {
+func (n *orderLineIntValues) Between(from, to int) *orderLineQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *orderLineIntValues) AtLeast(from int) *OrderLineQuery {
+func (n *orderLineIntValues) AtLeast(from int) *orderLineQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *orderLineIntValues) AtMost(to int) *OrderLineQuery {
+func (n *orderLineIntValues) AtMost(to int) *orderLineQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -379,27 +382,27 @@ func (n *orderPriceItems) Put(element Price) *mapper.Patch[Order] {
 	return mapperimpl.Put(n.orderNode, n.item, nil, element)
 }
 
-// OrderPriceQuery is a selection of elements, and has the methods of a query.
-type OrderPriceQuery struct{ orderPriceMethods }
+// orderPriceQuery is a selection of elements, and has the methods of a query.
+type orderPriceQuery struct{ orderPriceMethods }
 
 type orderPriceIntValues struct{ base *orderNode }
 
-func (n *orderPriceIntValues) of(at *orderNode) *OrderPriceQuery {
-	return &OrderPriceQuery{orderPriceMethods{at}}
+func (n *orderPriceIntValues) of(at *orderNode) *orderPriceQuery {
+	return &orderPriceQuery{orderPriceMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *orderPriceIntValues) Between(from, to int) *OrderPriceQuery {
+func (n *orderPriceIntValues) Between(from, to int) *orderPriceQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *orderPriceIntValues) AtLeast(from int) *OrderPriceQuery {
+func (n *orderPriceIntValues) AtLeast(from int) *orderPriceQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *orderPriceIntValues) AtMost(to int) *OrderPriceQuery {
+func (n *orderPriceIntValues) AtMost(to int) *orderPriceQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 

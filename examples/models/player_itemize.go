@@ -44,19 +44,20 @@ func (n *PlayerKey) Avatar() *mapper.ItemNode[Player, Avatar] {
 	return mapperimpl.Item[Player, Avatar](mapperimpl.Items(n.playerNode, 2, 1), 2)
 }
 
-// Matches selects MATCH#{Start}#{ID}.
-func (n *PlayerKey) Matches() *PlayerKeyMatches {
+// Matches selects MATCH#{Start}#{ID}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day, Hour,
+// Between, Before, Since or Start.
+func (n *PlayerKey) Matches() *playerKeyMatches {
 	return newPlayerKeyMatches(mapperimpl.Items(n.playerNode, 3, 1))
 }
 
-// Friends selects FRIEND#{key}.
-func (n *PlayerKey) Friends() *PlayerKeyFriends {
-	return &PlayerKeyFriends{playerFriendItems{playerFriendMethods{mapperimpl.Items(n.playerNode, 4, 1)}, 4}}
+// Friends selects FRIEND#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
+func (n *PlayerKey) Friends() *playerKeyFriends {
+	return &playerKeyFriends{playerFriendItems{playerFriendMethods{mapperimpl.Items(n.playerNode, 4, 1)}, 4}}
 }
 
-// Titles selects TITLE#{.}.
-func (n *PlayerKey) Titles() *PlayerKeyTitles {
-	return &PlayerKeyTitles{playerStringItems{playerStringMethods{mapperimpl.Items(n.playerNode, 5, 1)}, 5}}
+// Titles selects TITLE#{.}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or Value.
+func (n *PlayerKey) Titles() *playerKeyTitles {
+	return &playerKeyTitles{playerStringItems{playerStringMethods{mapperimpl.Items(n.playerNode, 5, 1)}, 5}}
 }
 
 // Session selects SESSION.
@@ -74,77 +75,78 @@ func (n *PlayerKey) WorldRank() *mapper.ItemNode[Player, Player] {
 	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 8, 1), 8)
 }
 
-// Results selects RESULT#{key:sortable}.
-func (n *PlayerKey) Results() *PlayerKeyResults {
+// Results selects RESULT#{key:sortable}. It has Add, Put, Map and the methods of a query. Narrow it by Between,
+// AtLeast, AtMost or Key.
+func (n *PlayerKey) Results() *playerKeyResults {
 	return newPlayerKeyResults(mapperimpl.Items(n.playerNode, 9, 1))
 }
 
 // PlayerKeyMatches is a selection, with the methods of a query, that can be narrowed by {Start}.
-type PlayerKeyMatches struct {
+type playerKeyMatches struct {
 	playerMatchItems
 	playerMatchHours
 }
 
-func newPlayerKeyMatches(at *playerNode) *PlayerKeyMatches {
-	return &PlayerKeyMatches{playerMatchItems{playerMatchMethods{at}, 3}, playerMatchHours{at}}
+func newPlayerKeyMatches(at *playerNode) *playerKeyMatches {
+	return &playerKeyMatches{playerMatchItems{playerMatchMethods{at}, 3}, playerMatchHours{at}}
 }
 
-// Start narrows the selection to one {Start}.
-func (n *PlayerKeyMatches) Start(start time.Time) *PlayerKeyMatchesStart {
-	return &PlayerKeyMatchesStart{playerMatchMethods{mapperimpl.Next(n.playerNode, 3, mapperimpl.TimeValue(start))}}
+// Start narrows the selection to one {Start}. It has the methods of a query. Narrow it by BeginsWith or ID.
+func (n *playerKeyMatches) Start(start time.Time) *playerKeyMatchesStart {
+	return &playerKeyMatchesStart{playerMatchMethods{mapperimpl.Next(n.playerNode, 3, mapperimpl.TimeValue(start))}}
 }
 
-// PlayerKeyMatchesStart is a selection, with the methods of a query, that can be narrowed by {ID}.
-type PlayerKeyMatchesStart struct{ playerMatchMethods }
+// playerKeyMatchesStart is a selection, with the methods of a query, that can be narrowed by {ID}.
+type playerKeyMatchesStart struct{ playerMatchMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *PlayerKeyMatchesStart) BeginsWith(begin string) *PlayerMatchQuery {
-	return &PlayerMatchQuery{playerMatchMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *playerKeyMatchesStart) BeginsWith(begin string) *playerMatchQuery {
+	return &playerMatchQuery{playerMatchMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
 }
 
 // ID narrows the selection to one {ID}.
-func (n *PlayerKeyMatchesStart) ID(id string) *mapper.ItemNode[Player, Match] {
+func (n *playerKeyMatchesStart) ID(id string) *mapper.ItemNode[Player, Match] {
 	return mapperimpl.Element[Player, Match](mapperimpl.Next(n.playerNode, 4, mapperimpl.StringValue(id)), 3)
 }
 
 // PlayerKeyFriends is a selection, with the methods of a query, that can be narrowed by {key}.
-type PlayerKeyFriends struct{ playerFriendItems }
+type playerKeyFriends struct{ playerFriendItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *PlayerKeyFriends) BeginsWith(begin string) *PlayerFriendQuery {
-	return &PlayerFriendQuery{playerFriendMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *playerKeyFriends) BeginsWith(begin string) *playerFriendQuery {
+	return &playerFriendQuery{playerFriendMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
 }
 
 // Key narrows the selection to one {key}.
-func (n *PlayerKeyFriends) Key(key string) *mapper.ItemNode[Player, Friend] {
+func (n *playerKeyFriends) Key(key string) *mapper.ItemNode[Player, Friend] {
 	return mapperimpl.Element[Player, Friend](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(key)), 4)
 }
 
 // PlayerKeyTitles is a selection, with the methods of a query, that can be narrowed by {.}.
-type PlayerKeyTitles struct{ playerStringItems }
+type playerKeyTitles struct{ playerStringItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *PlayerKeyTitles) BeginsWith(begin string) *PlayerStringQuery {
-	return &PlayerStringQuery{playerStringMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *playerKeyTitles) BeginsWith(begin string) *playerStringQuery {
+	return &playerStringQuery{playerStringMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
 }
 
 // Value narrows the selection to one {.}.
-func (n *PlayerKeyTitles) Value(value string) *mapper.ItemNode[Player, string] {
+func (n *playerKeyTitles) Value(value string) *mapper.ItemNode[Player, string] {
 	return mapperimpl.Element[Player, string](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(value)), 5)
 }
 
 // PlayerKeyResults is a selection, with the methods of a query, that can be narrowed by {key:sortable}.
-type PlayerKeyResults struct {
+type playerKeyResults struct {
 	playerResultItems
 	playerResultIntValues
 }
 
-func newPlayerKeyResults(at *playerNode) *PlayerKeyResults {
-	return &PlayerKeyResults{playerResultItems{playerResultMethods{at}, 9}, playerResultIntValues{at}}
+func newPlayerKeyResults(at *playerNode) *playerKeyResults {
+	return &playerKeyResults{playerResultItems{playerResultMethods{at}, 9}, playerResultIntValues{at}}
 }
 
 // Key narrows the selection to one {key:sortable}.
-func (n *PlayerKeyResults) Key(key int) *mapper.ItemNode[Player, Result] {
+func (n *playerKeyResults) Key(key int) *mapper.ItemNode[Player, Result] {
 	return mapperimpl.Element[Player, Result](mapperimpl.Next(n.playerNode, 2, mapperimpl.IntValue(key)), 9)
 }
 
@@ -238,59 +240,59 @@ func (n *playerMatchItems) Put(element Match) *mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, nil, element)
 }
 
-// PlayerMatchQuery is a selection of elements, and has the methods of a query.
-type PlayerMatchQuery struct{ playerMatchMethods }
+// playerMatchQuery is a selection of elements, and has the methods of a query.
+type playerMatchQuery struct{ playerMatchMethods }
 
 type playerMatchHours struct{ base *playerNode }
 
-func (n *playerMatchHours) of(at *playerNode) *PlayerMatchQuery {
-	return &PlayerMatchQuery{playerMatchMethods{at}}
+func (n *playerMatchHours) of(at *playerNode) *playerMatchQuery {
+	return &playerMatchQuery{playerMatchMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *playerMatchHours) Year(year int, in ...*time.Location) *PlayerMatchQuery {
+func (n *playerMatchHours) Year(year int, in ...*time.Location) *playerMatchQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *playerMatchHours) Month(year int, month time.Month, in ...*time.Location) *PlayerMatchQuery {
+func (n *playerMatchHours) Month(year int, month time.Month, in ...*time.Location) *playerMatchQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *playerMatchHours) Day(year int, month time.Month, day int, in ...*time.Location) *PlayerMatchQuery {
+func (n *playerMatchHours) Day(year int, month time.Month, day int, in ...*time.Location) *playerMatchQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *playerMatchHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *PlayerMatchQuery {
+func (n *playerMatchHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *playerMatchQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *playerMatchHours) Between(from, to time.Time) *PlayerMatchQuery {
+func (n *playerMatchHours) Between(from, to time.Time) *playerMatchQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *playerMatchHours) Before(to time.Time) *PlayerMatchQuery {
+func (n *playerMatchHours) Before(to time.Time) *playerMatchQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *playerMatchHours) Since(from time.Time) *PlayerMatchHoursSince {
-	return &PlayerMatchHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *playerMatchHours) Since(from time.Time) *playerMatchHoursSince {
+	return &playerMatchHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// PlayerMatchHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type PlayerMatchHoursSince struct {
-	PlayerMatchQuery
+// playerMatchHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type playerMatchHoursSince struct {
+	playerMatchQuery
 	times *playerMatchHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *PlayerMatchHoursSince) Before(to time.Time) *PlayerMatchQuery {
+func (n *playerMatchHoursSince) Before(to time.Time) *playerMatchQuery {
 	return n.times.Between(n.from, to)
 }
 
@@ -390,8 +392,8 @@ func (n *playerFriendItems) Map(
 	return all, err
 }
 
-// PlayerFriendQuery is a selection of elements, and has the methods of a query.
-type PlayerFriendQuery struct{ playerFriendMethods }
+// playerFriendQuery is a selection of elements, and has the methods of a query.
+type playerFriendQuery struct{ playerFriendMethods }
 
 type playerStringMethods struct{ *playerNode }
 
@@ -481,8 +483,8 @@ func (n *playerStringItems) Put(element string) *mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, nil, element)
 }
 
-// PlayerStringQuery is a selection of elements, and has the methods of a query.
-type PlayerStringQuery struct{ playerStringMethods }
+// playerStringQuery is a selection of elements, and has the methods of a query.
+type playerStringQuery struct{ playerStringMethods }
 
 type playerResultMethods struct{ *playerNode }
 
@@ -580,27 +582,27 @@ func (n *playerResultItems) Map(
 	return all, err
 }
 
-// PlayerResultQuery is a selection of elements, and has the methods of a query.
-type PlayerResultQuery struct{ playerResultMethods }
+// playerResultQuery is a selection of elements, and has the methods of a query.
+type playerResultQuery struct{ playerResultMethods }
 
 type playerResultIntValues struct{ base *playerNode }
 
-func (n *playerResultIntValues) of(at *playerNode) *PlayerResultQuery {
-	return &PlayerResultQuery{playerResultMethods{at}}
+func (n *playerResultIntValues) of(at *playerNode) *playerResultQuery {
+	return &playerResultQuery{playerResultMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *playerResultIntValues) Between(from, to int) *PlayerResultQuery {
+func (n *playerResultIntValues) Between(from, to int) *playerResultQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *playerResultIntValues) AtLeast(from int) *PlayerResultQuery {
+func (n *playerResultIntValues) AtLeast(from int) *playerResultQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *playerResultIntValues) AtMost(to int) *PlayerResultQuery {
+func (n *playerResultIntValues) AtMost(to int) *playerResultQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 

@@ -18,8 +18,9 @@ func ThreadByForumSubject(forum string, subject string) *ThreadKey {
 	return &ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
 }
 
-// ThreadByForum queries all entities with the partition key {Forum}.
-func ThreadByForum(forum string) *ThreadQuery {
+// ThreadByForum queries all entities with the partition key {Forum}. Narrow it by Between, AtLeast, AtMost or
+// BeginsWith.
+func ThreadByForum(forum string) *threadQuery {
 	return newThreadQuery(mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0))
 }
 
@@ -37,13 +38,13 @@ func (n *ThreadKey) Root() *mapper.ItemNode[Thread, Thread] {
 }
 
 // ThreadQuery is a query that can be narrowed by {Subject}.
-type ThreadQuery struct {
+type threadQuery struct {
 	threadEntitiesFlatQuery
 	threadEntitiesStringValues
 }
 
-func newThreadQuery(at *threadNode) *ThreadQuery {
-	return &ThreadQuery{threadEntitiesFlatQuery{at}, threadEntitiesStringValues{at}}
+func newThreadQuery(at *threadNode) *threadQuery {
+	return &threadQuery{threadEntitiesFlatQuery{at}, threadEntitiesStringValues{at}}
 }
 
 type threadNode = query.Node[Thread]

@@ -36,38 +36,39 @@ func (n *CustomerKey) Balance() *mapper.ItemNode[Customer, Balance] {
 	return mapperimpl.Item[Customer, Balance](mapperimpl.Items(n.customerNode, 1, 1), 1)
 }
 
-// Orders selects order|{Placed:date}|{No}.
-func (n *CustomerKey) Orders() *CustomerKeyOrders {
+// Orders selects order|{Placed:date}|{No}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day,
+// Between, Before, Since or Placed.
+func (n *CustomerKey) Orders() *customerKeyOrders {
 	return newCustomerKeyOrders(mapperimpl.Items(n.customerNode, 2, 1))
 }
 
 // CustomerKeyOrders is a selection, with the methods of a query, that can be narrowed by {Placed:date}.
-type CustomerKeyOrders struct {
+type customerKeyOrders struct {
 	customerOrderItems
 	customerOrderDays
 }
 
-func newCustomerKeyOrders(at *customerNode) *CustomerKeyOrders {
-	return &CustomerKeyOrders{customerOrderItems{customerOrderMethods{at}, 2}, customerOrderDays{at}}
+func newCustomerKeyOrders(at *customerNode) *customerKeyOrders {
+	return &customerKeyOrders{customerOrderItems{customerOrderMethods{at}, 2}, customerOrderDays{at}}
 }
 
-// Placed narrows the selection to one {Placed:date}.
-func (n *CustomerKeyOrders) Placed(placed time.Time) *CustomerKeyOrdersPlaced {
-	return &CustomerKeyOrdersPlaced{
+// Placed narrows the selection to one {Placed:date}. It has the methods of a query. Narrow it by BeginsWith or No.
+func (n *customerKeyOrders) Placed(placed time.Time) *customerKeyOrdersPlaced {
+	return &customerKeyOrdersPlaced{
 		customerOrderMethods{mapperimpl.Next(n.customerNode, 3, mapperimpl.TimeValue(placed))},
 	}
 }
 
-// CustomerKeyOrdersPlaced is a selection, with the methods of a query, that can be narrowed by {No}.
-type CustomerKeyOrdersPlaced struct{ customerOrderMethods }
+// customerKeyOrdersPlaced is a selection, with the methods of a query, that can be narrowed by {No}.
+type customerKeyOrdersPlaced struct{ customerOrderMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *CustomerKeyOrdersPlaced) BeginsWith(begin string) *CustomerOrderQuery {
-	return &CustomerOrderQuery{customerOrderMethods{mapperimpl.BeginsWith(n.customerNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *customerKeyOrdersPlaced) BeginsWith(begin string) *customerOrderQuery {
+	return &customerOrderQuery{customerOrderMethods{mapperimpl.BeginsWith(n.customerNode, begin)}}
 }
 
 // No narrows the selection to one {No}.
-func (n *CustomerKeyOrdersPlaced) No(no string) *mapper.ItemNode[Customer, Order] {
+func (n *customerKeyOrdersPlaced) No(no string) *mapper.ItemNode[Customer, Order] {
 	return mapperimpl.Element[Customer, Order](mapperimpl.Next(n.customerNode, 4, mapperimpl.StringValue(no)), 2)
 }
 
@@ -161,54 +162,54 @@ func (n *customerOrderItems) Put(element Order) *mapper.Patch[Customer] {
 	return mapperimpl.Put(n.customerNode, n.item, nil, element)
 }
 
-// CustomerOrderQuery is a selection of elements, and has the methods of a query.
-type CustomerOrderQuery struct{ customerOrderMethods }
+// customerOrderQuery is a selection of elements, and has the methods of a query.
+type customerOrderQuery struct{ customerOrderMethods }
 
 type customerOrderDays struct{ base *customerNode }
 
-func (n *customerOrderDays) of(at *customerNode) *CustomerOrderQuery {
-	return &CustomerOrderQuery{customerOrderMethods{at}}
+func (n *customerOrderDays) of(at *customerNode) *customerOrderQuery {
+	return &customerOrderQuery{customerOrderMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *customerOrderDays) Year(year int, in ...*time.Location) *CustomerOrderQuery {
+func (n *customerOrderDays) Year(year int, in ...*time.Location) *customerOrderQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *customerOrderDays) Month(year int, month time.Month, in ...*time.Location) *CustomerOrderQuery {
+func (n *customerOrderDays) Month(year int, month time.Month, in ...*time.Location) *customerOrderQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *customerOrderDays) Day(year int, month time.Month, day int, in ...*time.Location) *CustomerOrderQuery {
+func (n *customerOrderDays) Day(year int, month time.Month, day int, in ...*time.Location) *customerOrderQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *customerOrderDays) Between(from, to time.Time) *CustomerOrderQuery {
+func (n *customerOrderDays) Between(from, to time.Time) *customerOrderQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *customerOrderDays) Before(to time.Time) *CustomerOrderQuery {
+func (n *customerOrderDays) Before(to time.Time) *customerOrderQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *customerOrderDays) Since(from time.Time) *CustomerOrderDaysSince {
-	return &CustomerOrderDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *customerOrderDays) Since(from time.Time) *customerOrderDaysSince {
+	return &customerOrderDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// CustomerOrderDaysSince has the items at a time or later. Its methods are those of a query, and Before.
-type CustomerOrderDaysSince struct {
-	CustomerOrderQuery
+// customerOrderDaysSince has the items at a time or later. Its methods are those of a query, and Before.
+type customerOrderDaysSince struct {
+	customerOrderQuery
 	times *customerOrderDays
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *CustomerOrderDaysSince) Before(to time.Time) *CustomerOrderQuery {
+func (n *customerOrderDaysSince) Before(to time.Time) *customerOrderQuery {
 	return n.times.Between(n.from, to)
 }
 

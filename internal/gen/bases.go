@@ -17,6 +17,8 @@ type base struct {
 	make func(at code) code
 	// node is where it has that.
 	node string
+	// ranges are its methods that select a range, and adds those that return a patch.
+	ranges, adds []string
 }
 
 func (b base) embedded() code {
@@ -28,10 +30,7 @@ func (b base) embedded() code {
 
 // baseOf returns the base with a name's suffix and an identity, which write writes at its first use.
 func (n *nodeWriter) baseOf(suffix string, identity code, write func(name string) code) string {
-	return n.baseNamed(lowerFirst(n.m.Name)+suffix, identity, write)
-}
-
-func (n *nodeWriter) baseNamed(wanted string, identity code, write func(name string) code) string {
+	wanted := lowerFirst(n.m.Name) + suffix
 	text := wanted + " " + n.w.text(identity)
 	if name, ok := n.alias[text]; ok {
 		return name
@@ -48,7 +47,7 @@ func (n *nodeWriter) nodeBase() base {
 	name := n.baseOf("Node", node, func(name string) code {
 		return code{"type ", name, " = ", node, "\n\n"}
 	})
-	return base{name, true, func(at code) code { return at }, name}
+	return base{name: name, pointer: true, make: func(at code) code { return at }, node: name}
 }
 
 // method is a method of a base.
@@ -153,20 +152,19 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 		}
 		return all
 	})
-	return base{name, false, func(at code) code { return code{name, "{", at, "}"} }, at}
+	return base{name: name, make: func(at code) code { return code{name, "{", at, "}"} }, node: at}
 }
 
-// elementsBase is a type of the file with the methods of queryBase, and nothing else. Its name is exported, for
-// results of methods.
+// elementsBase is a type of the file with the methods of queryBase, and nothing else.
 func (n *nodeWriter) elementsBase(word string, elem any) base {
 	q := n.queryBase(word, elem, true)
-	name := n.baseNamed(n.m.Name+word+"Query", code{elem}, func(name string) code {
+	name := n.baseOf(word+"Query", code{elem}, func(name string) code {
 		return code{
 			comment(name + " is a selection of elements, and has the methods of a query."),
 			"type ", name, " struct{ ", q.name, " }\n\n",
 		}
 	})
-	return base{name, false, func(at code) code { return code{name, "{", q.make(at), "}"} }, q.node}
+	return base{name: name, make: func(at code) code { return code{name, "{", q.make(at), "}"} }, node: q.node}
 }
 
 // itemsBase is the base of the elements of an item, which patches add.
@@ -206,9 +204,12 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 		}
 		return all
 	})
-	return base{name, false, func(at code) code {
-		return code{name, "{", q.make(at), ", ", it.Index, "}"}
-	}, q.node}
+	b := base{name: name, node: q.node, adds: []string{"Add", "Put"}}
+	b.make = func(at code) code { return code{name, "{", q.make(at), ", ", it.Index, "}"} }
+	if it.Map() {
+		b.adds = append(b.adds, "Map")
+	}
+	return b
 }
 
 // word returns the name of an item's elements in the names of types.
@@ -226,11 +227,15 @@ func (n *nodeWriter) narrowing(suffix string, part result, identity code,
 			code{"func (n *", name, ") of"}, code{"at ", node}, part.typ, code{"return ", part.make(code{"at"})},
 		}, "\n\n")
 		more := methods(name, func(to, doc string, params, made code) {
+			n.ranges[name] = append(n.ranges[name], to)
 			all = append(all, method{to, doc, params, part.typ, code{"return n.of(", made, ")"}}.on(name))
 		})
 		return append(all, more)
 	})
-	return base{name, false, func(at code) code { return code{name, "{", at, "}"} }, "base"}
+	return base{
+		name: name, make: func(at code) code { return code{name, "{", at, "}"} }, node: "base",
+		ranges: n.ranges[name],
+	}
 }
 
 // timeBase is the base of the ranges of a time's format, by the name that rangeOf returns.
@@ -261,7 +266,7 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 			code{"from, to ", moment}, call(impl("Times"), "n.base", "&from", "&to"))
 		add("Before", "selects the items before a time.", code{"to ", moment},
 			call(impl("Times"), "n.base", "nil", "&to"))
-		since := n.g.names.declare(upperFirst(name) + "Since")
+		since := n.g.names.declare(name + "Since")
 		// The methods of a pointer would be compiled for a value of the outer type too.
 		embedded, of := part.typ[1:], "*n.of("
 		if !part.local {
@@ -270,6 +275,7 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 			})
 			embedded, of = code{"*", alias}, "n.of("
 		}
+		n.ranges[name] = append(n.ranges[name], "Since")
 		return code{
 			method{
 				"Since", "selects the items at a time or later.",

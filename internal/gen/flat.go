@@ -15,7 +15,7 @@ func (n *nodeWriter) flatQuery(params, args []any, names []string) {
 	fn := n.global(n.m.Name+"By"+strings.Join(names[:pk], ""), "function")
 	r := n.flatLevel(n.m.Name+"Query", n.flatStart())
 	doc := fmt.Sprintf("%s queries all entities with the partition key %s.", fn, n.e.PK.Text)
-	n.w.comment(doc)
+	n.w.comment(doc + r.about())
 	n.w.p("func ", fn, "(", list(params[:pk]...), ") ", r.typ, " {")
 	at := call(of(impl("Entity"), n.model()), args[:pk]...)
 	n.w.p("return ", r.make(call(impl("Items"), at, n.e.Root.Index, n.flatStart().parts)), "\n}\n")
@@ -52,8 +52,7 @@ func (n *nodeWriter) flatLevel(name string, l level) result {
 	if !hasRanges(l.it.Key, l.next) && after.next < 0 {
 		return q // narrowed, it would be one entity
 	}
-	n.global(name, "type")
-	t := n.declare(name, fmt.Sprintf("%s is a query that can be narrowed by %s.", name, src.Text))
+	t := n.declare(n.g.names.declare(lowerFirst(name)), fmt.Sprintf("%s is a query that can be narrowed by %s.", name, src.Text))
 	t.bases = []base{q.base()}
 	n.rangesOf(t, "Entities", l.it.Key, l.next, func() result { return q })
 	made := n.made(t)

@@ -104,7 +104,7 @@ func (n *nodeWriter) index(e *schema.Entry, name string) {
 	if e.Index.Local {
 		doc += " A partition of a table with local indexes has at most 10 GB, including the indexes."
 	}
-	n.w.comment(doc)
+	n.w.comment(doc + r.about())
 	n.w.p("func ", name, "(", list(params...), ") ", r.typ, " {")
 	node := call(of(impl("Index"), n.model()), append([]any{e.Index.Number, e.Item.Index, at.parts}, args...)...)
 	n.w.p("return ", r.make(node), "\n}\n")
@@ -171,8 +171,7 @@ func (n *nodeWriter) indexLevel(name string, l inSort) result {
 		return q
 	}
 	src, f := l.key.Sources[l.source], l.key.Format(l.source)
-	n.global(name, "type")
-	t := n.declare(name, fmt.Sprintf("%s is a query that can be narrowed by %s.", name, src.Text))
+	t := n.declare(n.g.names.declare(lowerFirst(name)), fmt.Sprintf("%s is a query that can be narrowed by %s.", name, src.Text))
 	t.bases = []base{q.base()}
 	n.rangesOf(t, word, l.key.Key, l.source, func() result { return q })
 	made := n.made(t)

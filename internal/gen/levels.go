@@ -95,11 +95,12 @@ func (n *nodeWriter) level(name string, l level, add bool) result {
 // ranges return part.
 func (n *nodeWriter) levelType(what, name string, l level, whole base, part func() result) result {
 	src, f := l.it.Key.Sources[l.next], l.it.Key.Format(l.next)
-	t := n.declare(n.g.names.declare(name), fmt.Sprintf("%s that can be narrowed by %s.", what, src.Text))
+	t := n.declare(n.g.names.declare(lowerFirst(name)), fmt.Sprintf("%s that can be narrowed by %s.", what, src.Text))
 	t.at = l
 	t.bases = []base{whole}
 	n.rangesOf(t, n.word(l.it), l.it.Key, l.next, part)
 	made := n.made(t)
+	made.query = whole.name != n.nodeBase().name
 	method := identifier(sourceName(src))
 	param, arg := n.argument(src, f.Value, new([]string))
 	after := levelAt(l.it, l.parts+1)

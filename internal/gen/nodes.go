@@ -23,6 +23,8 @@ type nodeWriter struct {
 	// alias has the names of bases by their definition, and bases has their code.
 	alias map[string]string
 	bases []code
+	// ranges are the methods of bases that select a range, by the name of the base.
+	ranges map[string][]string
 }
 
 // result is the result of a node's method.
@@ -32,8 +34,11 @@ type result struct {
 	make func(at code) code
 	// base is the type that a type of the file embeds in order to extend it.
 	base func() base
-	// local reports that typ is a pointer to a type of the file.
+	// local reports that typ is a pointer to a type of the file, which is node if it has methods of its own.
 	local bool
+	node  *nodeType
+	// query reports that it has the methods of a query.
+	query bool
 }
 
 // nodeType is a type that the file declares for a node.
@@ -57,7 +62,7 @@ type nodeMethod struct {
 
 // nodes writes a model's nodes.
 func (g *generator) nodes(w *writer, m *Model) {
-	n := &nodeWriter{g: g, w: w, m: m, e: m.Schema, alias: map[string]string{}}
+	n := &nodeWriter{g: g, w: w, m: m, e: m.Schema, alias: map[string]string{}, ranges: map[string][]string{}}
 	n.keyType()
 	n.indexes()
 	for _, t := range n.types {
@@ -84,7 +89,7 @@ func (n *nodeWriter) write(t *nodeType) {
 		n.w.p(t.constructor)
 	}
 	for _, m := range t.methods {
-		n.w.comment(m.doc)
+		n.w.comment(m.doc + m.result.about())
 		n.w.p(function{code{"func (n *", t.name, ") ", m.name}, m.params, m.result.typ, code{"return ", m.body}}, "\n")
 	}
 }
@@ -103,12 +108,49 @@ func (n *nodeWriter) made(t *nodeType) result {
 	}
 	typ := code{"*", t.name}
 	if len(t.bases) == 1 {
-		return result{typ: typ, make: literal}
+		return result{typ: typ, make: literal, node: t}
 	}
 	name := n.g.names.declare("new" + upperFirst(t.name))
 	body := code{"return ", literal(code{"at"})}
 	t.constructor = code{function{code{"func ", name}, code{"at ", n.nodeBase().embedded()}, typ, body}, "\n"}
-	return result{typ: typ, make: func(at code) code { return call(name, at) }}
+	return result{typ: typ, make: func(at code) code { return call(name, at) }, node: t}
+}
+
+// about describes the methods of a result, whose type is not exported: go doc does not show them.
+func (r result) about() string {
+	var has, narrow []string
+	if r.node != nil {
+		for _, b := range r.node.bases {
+			has, narrow = append(has, b.adds...), append(narrow, b.ranges...)
+		}
+		for _, m := range r.node.methods {
+			if m.name == "Add" {
+				has = append(has, m.name)
+			} else {
+				narrow = append(narrow, m.name)
+			}
+		}
+	}
+	if r.query {
+		has = append(has, "the methods of a query")
+	}
+	text := ""
+	if len(has) > 0 {
+		text = " It has " + enumerated(has, "and") + "."
+	}
+	if len(narrow) > 0 {
+		text += " Narrow it by " + enumerated(narrow, "or") + "."
+	}
+	return text
+}
+
+// enumerated joins words by commas, and the last one by a word.
+func enumerated(words []string, last string) string {
+	end := len(words) - 1
+	if end == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:end], ", ") + " " + last + " " + words[end]
 }
 
 func (n *nodeWriter) model() code { return code{goType(n.e.Type)} }
@@ -124,7 +166,7 @@ func (n *nodeWriter) elements(elem *schema.Type) result {
 	return result{
 		typ:  code{"*", b.name},
 		make: func(at code) code { return code{"&", b.make(at)} },
-		base: func() base { return b }, local: true,
+		base: func() base { return b }, local: true, query: true,
 	}
 }
 

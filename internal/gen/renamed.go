@@ -28,6 +28,18 @@ func Renamed(old, made []byte) ([]string, error) {
 		return nil, err
 	}
 	now, out := changes("", "", before[""], after[""])
+	var hidden []string
+	out = slices.DeleteFunc(out, func(text string) bool {
+		old, made, ok := strings.Cut(text, " is now ")
+		if ok = ok && strings.EqualFold(old, made) && !ast.IsExported(made); ok {
+			hidden = append(hidden, old)
+		}
+		return ok
+	})
+	if len(hidden) > 0 {
+		out = append(out, enumerated(hidden, "and")+": not exported any more; write *query.Query[Model, Element] in "+
+			"signatures, and pass Query()")
+	}
 	if bytes.Contains(old, []byte("EnforceVersion(4 - ")) && bytes.Contains(old, []byte("IndexQuery struct")) {
 		out = append(out, "queries of indexes return the items of the index: add Fetch where whole entities are needed")
 	}
@@ -130,10 +142,11 @@ func (all declarations) spec(s ast.Spec, doc *ast.CommentGroup) {
 	}
 }
 
-// add adds a name with the rest of its comment.
+// add adds a name with the rest of the first sentence of its comment.
 func (all declarations) add(in, name string, doc *ast.CommentGroup) {
 	text := strings.Join(strings.Fields(doc.Text()), " ")
-	text = strings.TrimPrefix(text, name+" ")
+	text, _, _ = strings.Cut(text, ". ")
+	text = strings.TrimSuffix(strings.TrimPrefix(text, name+" "), ".")
 	text = strings.Replace(text, "selects the root item, ", "selects ", 1)
 	all[in] = append(all[in], declared{name, text})
 }

@@ -48,7 +48,8 @@ type ProjectHandles struct {
 		t.Fatal(err)
 	}
 	want := []string{
-		"ProjectKeyTags is now projectKeyTags", "ProjectByOwner is now ProjectOwned",
+		"ProjectByOwner is now ProjectOwned",
+		"ProjectKeyTags: not exported any more; write *query.Query[Model, Element] in signatures, and pass Query()",
 		"ProjectHandles.Name is now ProjectHandles.Title",
 		"ProjectKey.HEAD is now ProjectKey.Root",
 		"ProjectKey.Old is removed; new: ProjectKey.New",

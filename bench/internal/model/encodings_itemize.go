@@ -44,16 +44,16 @@ func (n *EncodedKey) Nested() *mapper.ItemNode[Encoded, Encoded] {
 	return mapperimpl.Item[Encoded, Encoded](mapperimpl.Items(n.encodedNode, 2, 1), 2)
 }
 
-// Elements selects ELEMENT#{Key}.
-func (n *EncodedKey) Elements() *EncodedKeyElements {
-	return &EncodedKeyElements{
+// Elements selects ELEMENT#{Key}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or Key.
+func (n *EncodedKey) Elements() *encodedKeyElements {
+	return &encodedKeyElements{
 		encodedEncodedElementItems{encodedEncodedElementMethods{mapperimpl.Items(n.encodedNode, 3, 1)}, 3},
 	}
 }
 
-// ByName selects NAME#{key}.
-func (n *EncodedKey) ByName() *EncodedKeyByName {
-	return &EncodedKeyByName{encodedEncodingsItems{encodedEncodingsMethods{mapperimpl.Items(n.encodedNode, 4, 1)}, 4}}
+// ByName selects NAME#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
+func (n *EncodedKey) ByName() *encodedKeyByName {
+	return &encodedKeyByName{encodedEncodingsItems{encodedEncodingsMethods{mapperimpl.Items(n.encodedNode, 4, 1)}, 4}}
 }
 
 // Attrs selects ATTRS.
@@ -67,30 +67,30 @@ func (n *EncodedKey) Values() *mapper.ItemNode[Encoded, Encoded] {
 }
 
 // EncodedKeyElements is a selection, with the methods of a query, that can be narrowed by {Key}.
-type EncodedKeyElements struct{ encodedEncodedElementItems }
+type encodedKeyElements struct{ encodedEncodedElementItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *EncodedKeyElements) BeginsWith(begin string) *EncodedEncodedElementQuery {
-	return &EncodedEncodedElementQuery{encodedEncodedElementMethods{mapperimpl.BeginsWith(n.encodedNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *encodedKeyElements) BeginsWith(begin string) *encodedEncodedElementQuery {
+	return &encodedEncodedElementQuery{encodedEncodedElementMethods{mapperimpl.BeginsWith(n.encodedNode, begin)}}
 }
 
 // Key narrows the selection to one {Key}.
-func (n *EncodedKeyElements) Key(key string) *mapper.ItemNode[Encoded, EncodedElement] {
+func (n *encodedKeyElements) Key(key string) *mapper.ItemNode[Encoded, EncodedElement] {
 	return mapperimpl.Element[Encoded, EncodedElement](
 		mapperimpl.Next(n.encodedNode, 2, mapperimpl.StringValue(key)), 3,
 	)
 }
 
 // EncodedKeyByName is a selection, with the methods of a query, that can be narrowed by {key}.
-type EncodedKeyByName struct{ encodedEncodingsItems }
+type encodedKeyByName struct{ encodedEncodingsItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *EncodedKeyByName) BeginsWith(begin string) *EncodedEncodingsQuery {
-	return &EncodedEncodingsQuery{encodedEncodingsMethods{mapperimpl.BeginsWith(n.encodedNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *encodedKeyByName) BeginsWith(begin string) *encodedEncodingsQuery {
+	return &encodedEncodingsQuery{encodedEncodingsMethods{mapperimpl.BeginsWith(n.encodedNode, begin)}}
 }
 
 // Key narrows the selection to one {key}.
-func (n *EncodedKeyByName) Key(key string) *mapper.ItemNode[Encoded, Encodings] {
+func (n *encodedKeyByName) Key(key string) *mapper.ItemNode[Encoded, Encodings] {
 	return mapperimpl.Element[Encoded, Encodings](mapperimpl.Next(n.encodedNode, 2, mapperimpl.StringValue(key)), 4)
 }
 
@@ -192,8 +192,8 @@ func (n *encodedEncodedElementItems) Put(element EncodedElement) *mapper.Patch[E
 	return mapperimpl.Put(n.encodedNode, n.item, nil, element)
 }
 
-// EncodedEncodedElementQuery is a selection of elements, and has the methods of a query.
-type EncodedEncodedElementQuery struct{ encodedEncodedElementMethods }
+// encodedEncodedElementQuery is a selection of elements, and has the methods of a query.
+type encodedEncodedElementQuery struct{ encodedEncodedElementMethods }
 
 type encodedEncodingsMethods struct{ *encodedNode }
 
@@ -293,8 +293,8 @@ func (n *encodedEncodingsItems) Map(
 	return all, err
 }
 
-// EncodedEncodingsQuery is a selection of elements, and has the methods of a query.
-type EncodedEncodingsQuery struct{ encodedEncodingsMethods }
+// encodedEncodingsQuery is a selection of elements, and has the methods of a query.
+type encodedEncodingsQuery struct{ encodedEncodingsMethods }
 
 // EncodedFields has the stored fields of an Encoded: for patches, conditions, filters and projections.
 var EncodedFields = mapperimpl.Handles[encodedHandles](encodedForm)

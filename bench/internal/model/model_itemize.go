@@ -50,23 +50,24 @@ func (n *UserKey) Cart() *mapper.ItemNode[User, Cart] {
 	return mapperimpl.Item[User, Cart](mapperimpl.Items(n.userNode, 3, 1), 3)
 }
 
-// Wishes selects WISH#{AddedAt}.
-func (n *UserKey) Wishes() *UserKeyWishes {
+// Wishes selects WISH#{AddedAt}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day, Hour,
+// Between, Before, Since or AddedAt.
+func (n *UserKey) Wishes() *userKeyWishes {
 	return newUserKeyWishes(mapperimpl.Items(n.userNode, 4, 1))
 }
 
 // UserKeyWishes is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
-type UserKeyWishes struct {
+type userKeyWishes struct {
 	userWishItems
 	userWishHours
 }
 
-func newUserKeyWishes(at *userNode) *UserKeyWishes {
-	return &UserKeyWishes{userWishItems{userWishMethods{at}, 4}, userWishHours{at}}
+func newUserKeyWishes(at *userNode) *userKeyWishes {
+	return &userKeyWishes{userWishItems{userWishMethods{at}, 4}, userWishHours{at}}
 }
 
 // AddedAt narrows the selection to one {AddedAt}.
-func (n *UserKeyWishes) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
+func (n *userKeyWishes) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 4)
 }
 
@@ -154,57 +155,57 @@ func (n *userWishItems) Put(element Wish) *mapper.Patch[User] {
 	return mapperimpl.Put(n.userNode, n.item, nil, element)
 }
 
-// UserWishQuery is a selection of elements, and has the methods of a query.
-type UserWishQuery struct{ userWishMethods }
+// userWishQuery is a selection of elements, and has the methods of a query.
+type userWishQuery struct{ userWishMethods }
 
 type userWishHours struct{ base *userNode }
 
-func (n *userWishHours) of(at *userNode) *UserWishQuery { return &UserWishQuery{userWishMethods{at}} }
+func (n *userWishHours) of(at *userNode) *userWishQuery { return &userWishQuery{userWishMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *userWishHours) Year(year int, in ...*time.Location) *UserWishQuery {
+func (n *userWishHours) Year(year int, in ...*time.Location) *userWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *userWishHours) Month(year int, month time.Month, in ...*time.Location) *UserWishQuery {
+func (n *userWishHours) Month(year int, month time.Month, in ...*time.Location) *userWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) *UserWishQuery {
+func (n *userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) *userWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *userWishHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *UserWishQuery {
+func (n *userWishHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *userWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *userWishHours) Between(from, to time.Time) *UserWishQuery {
+func (n *userWishHours) Between(from, to time.Time) *userWishQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *userWishHours) Before(to time.Time) *UserWishQuery {
+func (n *userWishHours) Before(to time.Time) *userWishQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *userWishHours) Since(from time.Time) *UserWishHoursSince {
-	return &UserWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *userWishHours) Since(from time.Time) *userWishHoursSince {
+	return &userWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// UserWishHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type UserWishHoursSince struct {
-	UserWishQuery
+// userWishHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type userWishHoursSince struct {
+	userWishQuery
 	times *userWishHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *UserWishHoursSince) Before(to time.Time) *UserWishQuery { return n.times.Between(n.from, to) }
+func (n *userWishHoursSince) Before(to time.Time) *userWishQuery { return n.times.Between(n.from, to) }
 
 // SessionByID selects the Session with the partition key SESSION#{ID}.
 func SessionByID(id string) *SessionKey {

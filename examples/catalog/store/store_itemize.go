@@ -62,39 +62,39 @@ func (n *ShelfKey) Root() *mapper.ItemNode[Shelf, Shelf] {
 	return mapperimpl.Item[Shelf, Shelf](mapperimpl.Items(n.shelfNode, 0, 1), 0)
 }
 
-// Labels selects LABEL#{.}.
-func (n *ShelfKey) Labels() *ShelfKeyLabels {
-	return &ShelfKeyLabels{shelfStringItems{shelfStringMethods{mapperimpl.Items(n.shelfNode, 1, 1)}, 1}}
+// Labels selects LABEL#{.}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or Value.
+func (n *ShelfKey) Labels() *shelfKeyLabels {
+	return &shelfKeyLabels{shelfStringItems{shelfStringMethods{mapperimpl.Items(n.shelfNode, 1, 1)}, 1}}
 }
 
-// Tags selects TAG#{key}.
-func (n *ShelfKey) Tags() *ShelfKeyTags {
-	return &ShelfKeyTags{shelfStructItems{shelfStructMethods{mapperimpl.Items(n.shelfNode, 2, 1)}, 2}}
+// Tags selects TAG#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
+func (n *ShelfKey) Tags() *shelfKeyTags {
+	return &shelfKeyTags{shelfStructItems{shelfStructMethods{mapperimpl.Items(n.shelfNode, 2, 1)}, 2}}
 }
 
 // ShelfKeyLabels is a selection, with the methods of a query, that can be narrowed by {.}.
-type ShelfKeyLabels struct{ shelfStringItems }
+type shelfKeyLabels struct{ shelfStringItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *ShelfKeyLabels) BeginsWith(begin string) *ShelfStringQuery {
-	return &ShelfStringQuery{shelfStringMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *shelfKeyLabels) BeginsWith(begin string) *shelfStringQuery {
+	return &shelfStringQuery{shelfStringMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
 }
 
 // Value narrows the selection to one {.}.
-func (n *ShelfKeyLabels) Value(value string) *mapper.ItemNode[Shelf, string] {
+func (n *shelfKeyLabels) Value(value string) *mapper.ItemNode[Shelf, string] {
 	return mapperimpl.Element[Shelf, string](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(value)), 1)
 }
 
 // ShelfKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
-type ShelfKeyTags struct{ shelfStructItems }
+type shelfKeyTags struct{ shelfStructItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *ShelfKeyTags) BeginsWith(begin string) *ShelfStructQuery {
-	return &ShelfStructQuery{shelfStructMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *shelfKeyTags) BeginsWith(begin string) *shelfStructQuery {
+	return &shelfStructQuery{shelfStructMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
 }
 
 // Key narrows the selection to one {key}.
-func (n *ShelfKeyTags) Key(key string) *mapper.ItemNode[Shelf, struct{}] {
+func (n *shelfKeyTags) Key(key string) *mapper.ItemNode[Shelf, struct{}] {
 	return mapperimpl.Element[Shelf, struct{}](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(key)), 2)
 }
 
@@ -188,8 +188,8 @@ func (n *shelfStringItems) Put(element string) *mapper.Patch[Shelf] {
 	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
 }
 
-// ShelfStringQuery is a selection of elements, and has the methods of a query.
-type ShelfStringQuery struct{ shelfStringMethods }
+// shelfStringQuery is a selection of elements, and has the methods of a query.
+type shelfStringQuery struct{ shelfStringMethods }
 
 type shelfStructMethods struct{ *shelfNode }
 
@@ -287,8 +287,8 @@ func (n *shelfStructItems) Map(
 	return all, err
 }
 
-// ShelfStructQuery is a selection of elements, and has the methods of a query.
-type ShelfStructQuery struct{ shelfStructMethods }
+// shelfStructQuery is a selection of elements, and has the methods of a query.
+type shelfStructQuery struct{ shelfStructMethods }
 
 // OneItemByID selects the OneItem with the partition key {ID}.
 func OneItemByID(id int) *OneItemKey {

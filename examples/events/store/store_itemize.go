@@ -22,8 +22,9 @@ func EventBySiteAtID(site string, atValue time.Time, id string) *EventKey {
 	}
 }
 
-// EventBySite queries all entities with the partition key SITE#{Site}#{shard}.
-func EventBySite(site string) *EventQuery {
+// EventBySite queries all entities with the partition key SITE#{Site}#{shard}. Narrow it by Year, Month, Day, Hour,
+// Between, Before, Since or At.
+func EventBySite(site string) *eventQuery {
 	return newEventQuery(mapperimpl.Items(mapperimpl.Entity[Event](mapperimpl.StringValue(site)), 0, 0))
 }
 
@@ -41,25 +42,25 @@ func (n *EventKey) Root() *mapper.ItemNode[Event, Event] {
 }
 
 // EventQuery is a query that can be narrowed by {At}.
-type EventQuery struct {
+type eventQuery struct {
 	eventEntitiesFlatQuery
 	eventEntitiesHours
 }
 
-func newEventQuery(at *eventNode) *EventQuery {
-	return &EventQuery{eventEntitiesFlatQuery{at}, eventEntitiesHours{at}}
+func newEventQuery(at *eventNode) *eventQuery {
+	return &eventQuery{eventEntitiesFlatQuery{at}, eventEntitiesHours{at}}
 }
 
-// At narrows the query to one {At}.
-func (n *EventQuery) At(atValue time.Time) *EventQueryAt {
-	return &EventQueryAt{eventEntitiesFlatQuery{mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue))}}
+// At narrows the query to one {At}. Narrow it by BeginsWith.
+func (n *eventQuery) At(atValue time.Time) *eventQueryAt {
+	return &eventQueryAt{eventEntitiesFlatQuery{mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue))}}
 }
 
-// EventQueryAt is a query that can be narrowed by {ID}.
-type EventQueryAt struct{ eventEntitiesFlatQuery }
+// eventQueryAt is a query that can be narrowed by {ID}.
+type eventQueryAt struct{ eventEntitiesFlatQuery }
 
 // BeginsWith selects the items whose text has the given beginning.
-func (n *EventQueryAt) BeginsWith(begin string) *query.Query[Event, Event] {
+func (n *eventQueryAt) BeginsWith(begin string) *query.Query[Event, Event] {
 	return query.Of[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
@@ -178,19 +179,19 @@ func (n *eventEntitiesHours) Before(to time.Time) *query.Query[Event, Event] {
 }
 
 // Since selects the items at a time or later.
-func (n *eventEntitiesHours) Since(from time.Time) *EventEntitiesHoursSince {
-	return &EventEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *eventEntitiesHours) Since(from time.Time) *eventEntitiesHoursSince {
+	return &eventEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// EventEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type EventEntitiesHoursSince struct {
+// eventEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type eventEntitiesHoursSince struct {
 	*eventEntitiesQueries
 	times *eventEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *EventEntitiesHoursSince) Before(to time.Time) *query.Query[Event, Event] {
+func (n *eventEntitiesHoursSince) Before(to time.Time) *query.Query[Event, Event] {
 	return n.times.Between(n.from, to)
 }
 

@@ -40,21 +40,23 @@ func ThreadByForumSubject(forum string, subject string) *ThreadKey {
 	return &ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
 }
 
-// ThreadByForum queries all entities with the partition key {Forum}.
-func ThreadByForum(forum string) *ThreadQuery {
+// ThreadByForum queries all entities with the partition key {Forum}. Narrow it by Between, AtLeast, AtMost or
+// BeginsWith.
+func ThreadByForum(forum string) *threadQuery {
 	return newThreadQuery(mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0))
 }
 
 // ThreadByForumLastPost queries the index LastPostIndex for the Thread entities with the partition key {Forum}. It
 // returns all fields of the item {Subject}. A partition of a table with local indexes has at most 10 GB, including the
-// indexes.
-func ThreadByForumLastPost(forum string) *ThreadByForumLastPostQuery {
+// indexes. Narrow it by Year, Month, Day, Hour, Between, Before, Since or LastPost.
+func ThreadByForumLastPost(forum string) *threadByForumLastPostQuery {
 	return newThreadByForumLastPostQuery(mapperimpl.Index[Thread](0, 0, 0, mapperimpl.StringValue(forum)))
 }
 
 // ThreadByUnanswered queries the index UnansweredIndex for the Thread entities with the partition key {Unanswered}. It
-// returns the fields PostedBy, LastPost, Unanswered, Views and those of the keys, and with Fetch all.
-func ThreadByUnanswered(unanswered string) *ThreadByUnansweredQuery {
+// returns the fields PostedBy, LastPost, Unanswered, Views and those of the keys, and with Fetch all. Narrow it by
+// Year, Month, Day, Hour, Between, Before, Since or LastPost.
+func ThreadByUnanswered(unanswered string) *threadByUnansweredQuery {
 	return newThreadByUnansweredQuery(mapperimpl.Index[Thread](1, 0, 0, mapperimpl.StringValue(unanswered)))
 }
 
@@ -72,42 +74,42 @@ func (n *ThreadKey) Root() *mapper.ItemNode[Thread, Thread] {
 }
 
 // ThreadQuery is a query that can be narrowed by {Subject}.
-type ThreadQuery struct {
+type threadQuery struct {
 	threadEntitiesFlatQuery
 	threadEntitiesStringValues
 }
 
-func newThreadQuery(at *threadNode) *ThreadQuery {
-	return &ThreadQuery{threadEntitiesFlatQuery{at}, threadEntitiesStringValues{at}}
+func newThreadQuery(at *threadNode) *threadQuery {
+	return &threadQuery{threadEntitiesFlatQuery{at}, threadEntitiesStringValues{at}}
 }
 
 // ThreadByForumLastPostQuery is a query that can be narrowed by {LastPost}.
-type ThreadByForumLastPostQuery struct {
+type threadByForumLastPostQuery struct {
 	threadEntitiesIndexQuery
 	threadEntitiesHours
 }
 
-func newThreadByForumLastPostQuery(at *threadNode) *ThreadByForumLastPostQuery {
-	return &ThreadByForumLastPostQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
+func newThreadByForumLastPostQuery(at *threadNode) *threadByForumLastPostQuery {
+	return &threadByForumLastPostQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
 }
 
 // LastPost narrows the query to one {LastPost}.
-func (n *ThreadByForumLastPostQuery) LastPost(lastPost time.Time) *query.Query[Thread, Thread] {
+func (n *threadByForumLastPostQuery) LastPost(lastPost time.Time) *query.Query[Thread, Thread] {
 	return query.Of[Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
 
 // ThreadByUnansweredQuery is a query that can be narrowed by {LastPost}.
-type ThreadByUnansweredQuery struct {
+type threadByUnansweredQuery struct {
 	threadEntitiesIndexQuery
 	threadEntitiesHours
 }
 
-func newThreadByUnansweredQuery(at *threadNode) *ThreadByUnansweredQuery {
-	return &ThreadByUnansweredQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
+func newThreadByUnansweredQuery(at *threadNode) *threadByUnansweredQuery {
+	return &threadByUnansweredQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
 }
 
 // LastPost narrows the query to one {LastPost}.
-func (n *ThreadByUnansweredQuery) LastPost(lastPost time.Time) *query.Query[Thread, Thread] {
+func (n *threadByUnansweredQuery) LastPost(lastPost time.Time) *query.Query[Thread, Thread] {
 	return query.Of[Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
 
@@ -332,19 +334,19 @@ func (n *threadEntitiesHours) Before(to time.Time) *query.Query[Thread, Thread] 
 }
 
 // Since selects the items at a time or later.
-func (n *threadEntitiesHours) Since(from time.Time) *ThreadEntitiesHoursSince {
-	return &ThreadEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *threadEntitiesHours) Since(from time.Time) *threadEntitiesHoursSince {
+	return &threadEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// ThreadEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type ThreadEntitiesHoursSince struct {
+// threadEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type threadEntitiesHoursSince struct {
 	*threadEntitiesQueries
 	times *threadEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *ThreadEntitiesHoursSince) Before(to time.Time) *query.Query[Thread, Thread] {
+func (n *threadEntitiesHoursSince) Before(to time.Time) *query.Query[Thread, Thread] {
 	return n.times.Between(n.from, to)
 }
 
@@ -357,8 +359,9 @@ func ReplyByForumSubjectAt(forum string, subject string, atValue time.Time) *Rep
 	}
 }
 
-// ReplyByForumSubject queries all entities with the partition key {Forum}#{Subject}.
-func ReplyByForumSubject(forum string, subject string) *ReplyQuery {
+// ReplyByForumSubject queries all entities with the partition key {Forum}#{Subject}. Narrow it by Year, Month, Day,
+// Hour, Between, Before or Since.
+func ReplyByForumSubject(forum string, subject string) *replyQuery {
 	return newReplyQuery(
 		mapperimpl.Items(
 			mapperimpl.Entity[Reply](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject)), 0, 0,
@@ -367,8 +370,8 @@ func ReplyByForumSubject(forum string, subject string) *ReplyQuery {
 }
 
 // ReplyByPostedBy queries the index PostedByIndex for the Reply entities with the partition key {PostedBy}. It returns
-// all fields of the item {At}.
-func ReplyByPostedBy(postedBy string) *ReplyByPostedByQuery {
+// all fields of the item {At}. Narrow it by Year, Month, Day, Hour, Between, Before, Since or At.
+func ReplyByPostedBy(postedBy string) *replyByPostedByQuery {
 	return newReplyByPostedByQuery(mapperimpl.Index[Reply](0, 0, 0, mapperimpl.StringValue(postedBy)))
 }
 
@@ -386,27 +389,27 @@ func (n *ReplyKey) Root() *mapper.ItemNode[Reply, Reply] {
 }
 
 // ReplyQuery is a query that can be narrowed by {At}.
-type ReplyQuery struct {
+type replyQuery struct {
 	replyEntitiesFlatQuery
 	replyEntitiesHours
 }
 
-func newReplyQuery(at *replyNode) *ReplyQuery {
-	return &ReplyQuery{replyEntitiesFlatQuery{at}, replyEntitiesHours{at}}
+func newReplyQuery(at *replyNode) *replyQuery {
+	return &replyQuery{replyEntitiesFlatQuery{at}, replyEntitiesHours{at}}
 }
 
 // ReplyByPostedByQuery is a query that can be narrowed by {At}.
-type ReplyByPostedByQuery struct {
+type replyByPostedByQuery struct {
 	replyEntitiesIndexQuery
 	replyEntitiesHours
 }
 
-func newReplyByPostedByQuery(at *replyNode) *ReplyByPostedByQuery {
-	return &ReplyByPostedByQuery{replyEntitiesIndexQuery{at}, replyEntitiesHours{at}}
+func newReplyByPostedByQuery(at *replyNode) *replyByPostedByQuery {
+	return &replyByPostedByQuery{replyEntitiesIndexQuery{at}, replyEntitiesHours{at}}
 }
 
 // At narrows the query to one {At}.
-func (n *ReplyByPostedByQuery) At(atValue time.Time) *query.Query[Reply, Reply] {
+func (n *replyByPostedByQuery) At(atValue time.Time) *query.Query[Reply, Reply] {
 	return query.Of[Reply](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
 
@@ -525,19 +528,19 @@ func (n *replyEntitiesHours) Before(to time.Time) *query.Query[Reply, Reply] {
 }
 
 // Since selects the items at a time or later.
-func (n *replyEntitiesHours) Since(from time.Time) *ReplyEntitiesHoursSince {
-	return &ReplyEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *replyEntitiesHours) Since(from time.Time) *replyEntitiesHoursSince {
+	return &replyEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// ReplyEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type ReplyEntitiesHoursSince struct {
+// replyEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type replyEntitiesHoursSince struct {
 	*replyEntitiesQueries
 	times *replyEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *ReplyEntitiesHoursSince) Before(to time.Time) *query.Query[Reply, Reply] {
+func (n *replyEntitiesHoursSince) Before(to time.Time) *query.Query[Reply, Reply] {
 	return n.times.Between(n.from, to)
 }
 

@@ -31,13 +31,14 @@ func (n *PackageKey) Root() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 0, 1), 0)
 }
 
-// Tags selects TAG#{key}.
-func (n *PackageKey) Tags() *PackageKeyTags {
-	return &PackageKeyTags{packageStringItems{packageStringMethods{mapperimpl.Items(n.packageNode, 1, 1)}, 1}}
+// Tags selects TAG#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
+func (n *PackageKey) Tags() *packageKeyTags {
+	return &packageKeyTags{packageStringItems{packageStringMethods{mapperimpl.Items(n.packageNode, 1, 1)}, 1}}
 }
 
-// Releases selects RELEASE#{At}#{Version}.
-func (n *PackageKey) Releases() *PackageKeyReleases {
+// Releases selects RELEASE#{At}#{Version}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day,
+// Hour, Between, Before, Since or At.
+func (n *PackageKey) Releases() *packageKeyReleases {
 	return newPackageKeyReleases(mapperimpl.Items(n.packageNode, 2, 1))
 }
 
@@ -62,45 +63,45 @@ func (n *PackageKey) Files() *mapper.ItemNode[Package, Package] {
 }
 
 // PackageKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
-type PackageKeyTags struct{ packageStringItems }
+type packageKeyTags struct{ packageStringItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *PackageKeyTags) BeginsWith(begin string) *PackageStringQuery {
-	return &PackageStringQuery{packageStringMethods{mapperimpl.BeginsWith(n.packageNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *packageKeyTags) BeginsWith(begin string) *packageStringQuery {
+	return &packageStringQuery{packageStringMethods{mapperimpl.BeginsWith(n.packageNode, begin)}}
 }
 
 // Key narrows the selection to one {key}.
-func (n *PackageKeyTags) Key(key string) *mapper.ItemNode[Package, string] {
+func (n *packageKeyTags) Key(key string) *mapper.ItemNode[Package, string] {
 	return mapperimpl.Element[Package, string](mapperimpl.Next(n.packageNode, 2, mapperimpl.StringValue(key)), 1)
 }
 
 // PackageKeyReleases is a selection, with the methods of a query, that can be narrowed by {At}.
-type PackageKeyReleases struct {
+type packageKeyReleases struct {
 	packageReleaseItems
 	packageReleaseHours
 }
 
-func newPackageKeyReleases(at *packageNode) *PackageKeyReleases {
-	return &PackageKeyReleases{packageReleaseItems{packageReleaseMethods{at}, 2}, packageReleaseHours{at}}
+func newPackageKeyReleases(at *packageNode) *packageKeyReleases {
+	return &packageKeyReleases{packageReleaseItems{packageReleaseMethods{at}, 2}, packageReleaseHours{at}}
 }
 
-// At narrows the selection to one {At}.
-func (n *PackageKeyReleases) At(atValue time.Time) *PackageKeyReleasesAt {
-	return &PackageKeyReleasesAt{
+// At narrows the selection to one {At}. It has the methods of a query. Narrow it by BeginsWith or Version.
+func (n *packageKeyReleases) At(atValue time.Time) *packageKeyReleasesAt {
+	return &packageKeyReleasesAt{
 		packageReleaseMethods{mapperimpl.Next(n.packageNode, 3, mapperimpl.TimeValue(atValue))},
 	}
 }
 
-// PackageKeyReleasesAt is a selection, with the methods of a query, that can be narrowed by {Version}.
-type PackageKeyReleasesAt struct{ packageReleaseMethods }
+// packageKeyReleasesAt is a selection, with the methods of a query, that can be narrowed by {Version}.
+type packageKeyReleasesAt struct{ packageReleaseMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *PackageKeyReleasesAt) BeginsWith(begin string) *PackageReleaseQuery {
-	return &PackageReleaseQuery{packageReleaseMethods{mapperimpl.BeginsWith(n.packageNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *packageKeyReleasesAt) BeginsWith(begin string) *packageReleaseQuery {
+	return &packageReleaseQuery{packageReleaseMethods{mapperimpl.BeginsWith(n.packageNode, begin)}}
 }
 
 // Version narrows the selection to one {Version}.
-func (n *PackageKeyReleasesAt) Version(version string) *mapper.ItemNode[Package, Release] {
+func (n *packageKeyReleasesAt) Version(version string) *mapper.ItemNode[Package, Release] {
 	return mapperimpl.Element[Package, Release](mapperimpl.Next(n.packageNode, 4, mapperimpl.StringValue(version)), 2)
 }
 
@@ -202,8 +203,8 @@ func (n *packageStringItems) Map(
 	return all, err
 }
 
-// PackageStringQuery is a selection of elements, and has the methods of a query.
-type PackageStringQuery struct{ packageStringMethods }
+// packageStringQuery is a selection of elements, and has the methods of a query.
+type packageStringQuery struct{ packageStringMethods }
 
 type packageReleaseMethods struct{ *packageNode }
 
@@ -293,61 +294,61 @@ func (n *packageReleaseItems) Put(element Release) *mapper.Patch[Package] {
 	return mapperimpl.Put(n.packageNode, n.item, nil, element)
 }
 
-// PackageReleaseQuery is a selection of elements, and has the methods of a query.
-type PackageReleaseQuery struct{ packageReleaseMethods }
+// packageReleaseQuery is a selection of elements, and has the methods of a query.
+type packageReleaseQuery struct{ packageReleaseMethods }
 
 type packageReleaseHours struct{ base *packageNode }
 
-func (n *packageReleaseHours) of(at *packageNode) *PackageReleaseQuery {
-	return &PackageReleaseQuery{packageReleaseMethods{at}}
+func (n *packageReleaseHours) of(at *packageNode) *packageReleaseQuery {
+	return &packageReleaseQuery{packageReleaseMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *packageReleaseHours) Year(year int, in ...*time.Location) *PackageReleaseQuery {
+func (n *packageReleaseHours) Year(year int, in ...*time.Location) *packageReleaseQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *packageReleaseHours) Month(year int, month time.Month, in ...*time.Location) *PackageReleaseQuery {
+func (n *packageReleaseHours) Month(year int, month time.Month, in ...*time.Location) *packageReleaseQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *packageReleaseHours) Day(year int, month time.Month, day int, in ...*time.Location) *PackageReleaseQuery {
+func (n *packageReleaseHours) Day(year int, month time.Month, day int, in ...*time.Location) *packageReleaseQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
 func (n *packageReleaseHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
-) *PackageReleaseQuery {
+) *packageReleaseQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *packageReleaseHours) Between(from, to time.Time) *PackageReleaseQuery {
+func (n *packageReleaseHours) Between(from, to time.Time) *packageReleaseQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *packageReleaseHours) Before(to time.Time) *PackageReleaseQuery {
+func (n *packageReleaseHours) Before(to time.Time) *packageReleaseQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *packageReleaseHours) Since(from time.Time) *PackageReleaseHoursSince {
-	return &PackageReleaseHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *packageReleaseHours) Since(from time.Time) *packageReleaseHoursSince {
+	return &packageReleaseHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// PackageReleaseHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type PackageReleaseHoursSince struct {
-	PackageReleaseQuery
+// packageReleaseHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type packageReleaseHoursSince struct {
+	packageReleaseQuery
 	times *packageReleaseHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *PackageReleaseHoursSince) Before(to time.Time) *PackageReleaseQuery {
+func (n *packageReleaseHoursSince) Before(to time.Time) *packageReleaseQuery {
 	return n.times.Between(n.from, to)
 }
 

@@ -36,9 +36,9 @@ func (n *ProjectKey) Counters() *mapper.ItemNode[Project, Counters] {
 	return mapperimpl.Item[Project, Counters](mapperimpl.Items(n.projectNode, 1, 1), 1)
 }
 
-// Members selects MEMBER#{key}.
-func (n *ProjectKey) Members() *ProjectKeyMembers {
-	return &ProjectKeyMembers{projectMemberItems{projectMemberMethods{mapperimpl.Items(n.projectNode, 2, 1)}, 2}}
+// Members selects MEMBER#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
+func (n *ProjectKey) Members() *projectKeyMembers {
+	return &projectKeyMembers{projectMemberItems{projectMemberMethods{mapperimpl.Items(n.projectNode, 2, 1)}, 2}}
 }
 
 // Member selects one MEMBER#{key}.
@@ -46,8 +46,9 @@ func (n *ProjectKey) Member(key string) *mapper.ItemNode[Project, Member] {
 	return mapperimpl.Element[Project, Member](mapperimpl.Items(n.projectNode, 2, 2, mapperimpl.StringValue(key)), 2)
 }
 
-// Activity selects ACTIVITY#{At}#{Ticket:06}.
-func (n *ProjectKey) Activity() *ProjectKeyActivity {
+// Activity selects ACTIVITY#{At}#{Ticket:06}. It has Add, Put and the methods of a query. Narrow it by Year, Month,
+// Day, Hour, Between, Before, Since or At.
+func (n *ProjectKey) Activity() *projectKeyActivity {
 	return newProjectKeyActivity(mapperimpl.Items(n.projectNode, 3, 1))
 }
 
@@ -59,45 +60,45 @@ func (n *ProjectKey) Event(atValue time.Time, ticket int) *mapper.ItemNode[Proje
 }
 
 // ProjectKeyMembers is a selection, with the methods of a query, that can be narrowed by {key}.
-type ProjectKeyMembers struct{ projectMemberItems }
+type projectKeyMembers struct{ projectMemberItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *ProjectKeyMembers) BeginsWith(begin string) *ProjectMemberQuery {
-	return &ProjectMemberQuery{projectMemberMethods{mapperimpl.BeginsWith(n.projectNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *projectKeyMembers) BeginsWith(begin string) *projectMemberQuery {
+	return &projectMemberQuery{projectMemberMethods{mapperimpl.BeginsWith(n.projectNode, begin)}}
 }
 
 // Key narrows the selection to one {key}.
-func (n *ProjectKeyMembers) Key(key string) *mapper.ItemNode[Project, Member] {
+func (n *projectKeyMembers) Key(key string) *mapper.ItemNode[Project, Member] {
 	return mapperimpl.Element[Project, Member](mapperimpl.Next(n.projectNode, 2, mapperimpl.StringValue(key)), 2)
 }
 
 // ProjectKeyActivity is a selection, with the methods of a query, that can be narrowed by {At}.
-type ProjectKeyActivity struct {
+type projectKeyActivity struct {
 	projectEventItems
 	projectEventHours
 }
 
-func newProjectKeyActivity(at *projectNode) *ProjectKeyActivity {
-	return &ProjectKeyActivity{projectEventItems{projectEventMethods{at}, 3}, projectEventHours{at}}
+func newProjectKeyActivity(at *projectNode) *projectKeyActivity {
+	return &projectKeyActivity{projectEventItems{projectEventMethods{at}, 3}, projectEventHours{at}}
 }
 
-// At narrows the selection to one {At}.
-func (n *ProjectKeyActivity) At(atValue time.Time) *ProjectKeyActivityAt {
+// At narrows the selection to one {At}. It has the methods of a query. Narrow it by Between, AtLeast, AtMost or Ticket.
+func (n *projectKeyActivity) At(atValue time.Time) *projectKeyActivityAt {
 	return newProjectKeyActivityAt(mapperimpl.Next(n.projectNode, 3, mapperimpl.TimeValue(atValue)))
 }
 
-// ProjectKeyActivityAt is a selection, with the methods of a query, that can be narrowed by {Ticket:06}.
-type ProjectKeyActivityAt struct {
+// projectKeyActivityAt is a selection, with the methods of a query, that can be narrowed by {Ticket:06}.
+type projectKeyActivityAt struct {
 	projectEventMethods
 	projectEventIntValues
 }
 
-func newProjectKeyActivityAt(at *projectNode) *ProjectKeyActivityAt {
-	return &ProjectKeyActivityAt{projectEventMethods{at}, projectEventIntValues{at}}
+func newProjectKeyActivityAt(at *projectNode) *projectKeyActivityAt {
+	return &projectKeyActivityAt{projectEventMethods{at}, projectEventIntValues{at}}
 }
 
 // Ticket narrows the selection to one {Ticket:06}.
-func (n *ProjectKeyActivityAt) Ticket(ticket int) *mapper.ItemNode[Project, Event] {
+func (n *projectKeyActivityAt) Ticket(ticket int) *mapper.ItemNode[Project, Event] {
 	return mapperimpl.Element[Project, Event](mapperimpl.Next(n.projectNode, 4, mapperimpl.IntValue(ticket)), 3)
 }
 
@@ -199,8 +200,8 @@ func (n *projectMemberItems) Map(
 	return all, err
 }
 
-// ProjectMemberQuery is a selection of elements, and has the methods of a query.
-type ProjectMemberQuery struct{ projectMemberMethods }
+// projectMemberQuery is a selection of elements, and has the methods of a query.
+type projectMemberQuery struct{ projectMemberMethods }
 
 type projectEventMethods struct{ *projectNode }
 
@@ -290,80 +291,80 @@ func (n *projectEventItems) Put(element Event) *mapper.Patch[Project] {
 	return mapperimpl.Put(n.projectNode, n.item, nil, element)
 }
 
-// ProjectEventQuery is a selection of elements, and has the methods of a query.
-type ProjectEventQuery struct{ projectEventMethods }
+// projectEventQuery is a selection of elements, and has the methods of a query.
+type projectEventQuery struct{ projectEventMethods }
 
 type projectEventHours struct{ base *projectNode }
 
-func (n *projectEventHours) of(at *projectNode) *ProjectEventQuery {
-	return &ProjectEventQuery{projectEventMethods{at}}
+func (n *projectEventHours) of(at *projectNode) *projectEventQuery {
+	return &projectEventQuery{projectEventMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *projectEventHours) Year(year int, in ...*time.Location) *ProjectEventQuery {
+func (n *projectEventHours) Year(year int, in ...*time.Location) *projectEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *projectEventHours) Month(year int, month time.Month, in ...*time.Location) *ProjectEventQuery {
+func (n *projectEventHours) Month(year int, month time.Month, in ...*time.Location) *projectEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *projectEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *ProjectEventQuery {
+func (n *projectEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *projectEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *projectEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *ProjectEventQuery {
+func (n *projectEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *projectEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *projectEventHours) Between(from, to time.Time) *ProjectEventQuery {
+func (n *projectEventHours) Between(from, to time.Time) *projectEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *projectEventHours) Before(to time.Time) *ProjectEventQuery {
+func (n *projectEventHours) Before(to time.Time) *projectEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *projectEventHours) Since(from time.Time) *ProjectEventHoursSince {
-	return &ProjectEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *projectEventHours) Since(from time.Time) *projectEventHoursSince {
+	return &projectEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// ProjectEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type ProjectEventHoursSince struct {
-	ProjectEventQuery
+// projectEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type projectEventHoursSince struct {
+	projectEventQuery
 	times *projectEventHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *ProjectEventHoursSince) Before(to time.Time) *ProjectEventQuery {
+func (n *projectEventHoursSince) Before(to time.Time) *projectEventQuery {
 	return n.times.Between(n.from, to)
 }
 
 type projectEventIntValues struct{ base *projectNode }
 
-func (n *projectEventIntValues) of(at *projectNode) *ProjectEventQuery {
-	return &ProjectEventQuery{projectEventMethods{at}}
+func (n *projectEventIntValues) of(at *projectNode) *projectEventQuery {
+	return &projectEventQuery{projectEventMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *projectEventIntValues) Between(from, to int) *ProjectEventQuery {
+func (n *projectEventIntValues) Between(from, to int) *projectEventQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *projectEventIntValues) AtLeast(from int) *ProjectEventQuery {
+func (n *projectEventIntValues) AtLeast(from int) *projectEventQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *projectEventIntValues) AtMost(to int) *ProjectEventQuery {
+func (n *projectEventIntValues) AtMost(to int) *projectEventQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -377,8 +378,9 @@ func TicketByTenantProjectNumber(tenantID string, projectID string, number int) 
 	}
 }
 
-// TicketByTenantProject queries all entities with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}.
-func TicketByTenantProject(tenantID string, projectID string) *TicketQuery {
+// TicketByTenantProject queries all entities with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}. Narrow it by
+// Between, AtLeast or AtMost.
+func TicketByTenantProject(tenantID string, projectID string) *ticketQuery {
 	return newTicketQuery(
 		mapperimpl.Items(
 			mapperimpl.Entity[Ticket](mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID)), 0, 1,
@@ -404,33 +406,34 @@ func (n *TicketKey) Text() *mapper.ItemNode[Ticket, Ticket] {
 	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 1, 2), 1)
 }
 
-// Comments selects COMMENT#{^Number:06}#{At}.
-func (n *TicketKey) Comments() *TicketKeyComments {
+// Comments selects COMMENT#{^Number:06}#{At}. It has Add, Put and the methods of a query. Narrow it by Year, Month,
+// Day, Hour, Between, Before, Since or At.
+func (n *TicketKey) Comments() *ticketKeyComments {
 	return newTicketKeyComments(mapperimpl.Items(n.ticketNode, 2, 1))
 }
 
 // TicketQuery is a query that can be narrowed by {Number:06}.
-type TicketQuery struct {
+type ticketQuery struct {
 	ticketEntitiesFlatQuery
 	ticketEntitiesIntValues
 }
 
-func newTicketQuery(at *ticketNode) *TicketQuery {
-	return &TicketQuery{ticketEntitiesFlatQuery{at}, ticketEntitiesIntValues{at}}
+func newTicketQuery(at *ticketNode) *ticketQuery {
+	return &ticketQuery{ticketEntitiesFlatQuery{at}, ticketEntitiesIntValues{at}}
 }
 
 // TicketKeyComments is a selection, with the methods of a query, that can be narrowed by {At}.
-type TicketKeyComments struct {
+type ticketKeyComments struct {
 	ticketCommentItems
 	ticketCommentHours
 }
 
-func newTicketKeyComments(at *ticketNode) *TicketKeyComments {
-	return &TicketKeyComments{ticketCommentItems{ticketCommentMethods{at}, 2}, ticketCommentHours{at}}
+func newTicketKeyComments(at *ticketNode) *ticketKeyComments {
+	return &ticketKeyComments{ticketCommentItems{ticketCommentMethods{at}, 2}, ticketCommentHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n *TicketKeyComments) At(atValue time.Time) *mapper.ItemNode[Ticket, Comment] {
+func (n *ticketKeyComments) At(atValue time.Time) *mapper.ItemNode[Ticket, Comment] {
 	return mapperimpl.Element[Ticket, Comment](mapperimpl.Next(n.ticketNode, 4, mapperimpl.TimeValue(atValue)), 2)
 }
 
@@ -619,59 +622,59 @@ func (n *ticketCommentItems) Put(element Comment) *mapper.Patch[Ticket] {
 	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
 }
 
-// TicketCommentQuery is a selection of elements, and has the methods of a query.
-type TicketCommentQuery struct{ ticketCommentMethods }
+// ticketCommentQuery is a selection of elements, and has the methods of a query.
+type ticketCommentQuery struct{ ticketCommentMethods }
 
 type ticketCommentHours struct{ base *ticketNode }
 
-func (n *ticketCommentHours) of(at *ticketNode) *TicketCommentQuery {
-	return &TicketCommentQuery{ticketCommentMethods{at}}
+func (n *ticketCommentHours) of(at *ticketNode) *ticketCommentQuery {
+	return &ticketCommentQuery{ticketCommentMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *ticketCommentHours) Year(year int, in ...*time.Location) *TicketCommentQuery {
+func (n *ticketCommentHours) Year(year int, in ...*time.Location) *ticketCommentQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *ticketCommentHours) Month(year int, month time.Month, in ...*time.Location) *TicketCommentQuery {
+func (n *ticketCommentHours) Month(year int, month time.Month, in ...*time.Location) *ticketCommentQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *ticketCommentHours) Day(year int, month time.Month, day int, in ...*time.Location) *TicketCommentQuery {
+func (n *ticketCommentHours) Day(year int, month time.Month, day int, in ...*time.Location) *ticketCommentQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *ticketCommentHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *TicketCommentQuery {
+func (n *ticketCommentHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *ticketCommentQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *ticketCommentHours) Between(from, to time.Time) *TicketCommentQuery {
+func (n *ticketCommentHours) Between(from, to time.Time) *ticketCommentQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *ticketCommentHours) Before(to time.Time) *TicketCommentQuery {
+func (n *ticketCommentHours) Before(to time.Time) *ticketCommentQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *ticketCommentHours) Since(from time.Time) *TicketCommentHoursSince {
-	return &TicketCommentHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *ticketCommentHours) Since(from time.Time) *ticketCommentHoursSince {
+	return &ticketCommentHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// TicketCommentHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type TicketCommentHoursSince struct {
-	TicketCommentQuery
+// ticketCommentHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type ticketCommentHoursSince struct {
+	ticketCommentQuery
 	times *ticketCommentHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *TicketCommentHoursSince) Before(to time.Time) *TicketCommentQuery {
+func (n *ticketCommentHoursSince) Before(to time.Time) *ticketCommentQuery {
 	return n.times.Between(n.from, to)
 }
 

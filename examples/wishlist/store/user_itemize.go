@@ -31,14 +31,14 @@ func (n *UserKey) Root() *mapper.ItemNode[User, User] {
 	return mapperimpl.Item[User, User](mapperimpl.Items(n.userNode, 0, 1), 0)
 }
 
-// M selects the items whose sort keys begin with M#.
-func (n *UserKey) M() *UserKeyM { return &UserKeyM{mapperimpl.Prefix(n.userNode, 0, "M#")} }
+// M selects the items whose sort keys begin with M#. Narrow it by WishList.
+func (n *UserKey) M() *userKeyM { return &userKeyM{mapperimpl.Prefix(n.userNode, 0, "M#")} }
 
 // P selects the items whose sort keys begin with P#.
 func (n *UserKey) P() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "P#") }
 
-// U selects the items whose sort keys begin with U#.
-func (n *UserKey) U() *UserKeyU { return &UserKeyU{mapperimpl.Prefix(n.userNode, 0, "U#")} }
+// U selects the items whose sort keys begin with U#. Narrow it by Address.
+func (n *UserKey) U() *userKeyU { return &userKeyU{mapperimpl.Prefix(n.userNode, 0, "U#")} }
 
 // Home selects U#Address#Home.
 func (n *UserKey) Home() *mapper.ItemNode[User, Address] {
@@ -70,57 +70,59 @@ func (n *UserKey) Mail() *mapper.ItemNode[User, Mail] {
 	return mapperimpl.Item[User, Mail](mapperimpl.Items(n.userNode, 6, 1), 6)
 }
 
-// Public selects M#WishList#Public#{AddedAt}.
-func (n *UserKey) Public() *UserKeyPublic {
+// Public selects M#WishList#Public#{AddedAt}. It has Add, Put and the methods of a query. Narrow it by Year, Month,
+// Day, Hour, Between, Before, Since or AddedAt.
+func (n *UserKey) Public() *userKeyPublic {
 	return newUserKeyPublic(mapperimpl.Items(n.userNode, 7, 1))
 }
 
-// Private selects M#WishList#Private#{AddedAt}.
-func (n *UserKey) Private() *UserKeyPrivate {
+// Private selects M#WishList#Private#{AddedAt}. It has Add, Put and the methods of a query. Narrow it by Year, Month,
+// Day, Hour, Between, Before, Since or AddedAt.
+func (n *UserKey) Private() *userKeyPrivate {
 	return newUserKeyPrivate(mapperimpl.Items(n.userNode, 8, 1))
 }
 
 // UserKeyM selects parts of M#.
-type UserKeyM struct{ *userNode }
+type userKeyM struct{ *userNode }
 
-// WishList selects the items whose sort keys begin with M#WishList#.
-func (n *UserKeyM) WishList() *UserWishQuery {
-	return &UserWishQuery{userWishMethods{mapperimpl.Prefix(n.userNode, 0, "M#WishList#")}}
+// WishList selects the items whose sort keys begin with M#WishList#. It has the methods of a query.
+func (n *userKeyM) WishList() *userWishQuery {
+	return &userWishQuery{userWishMethods{mapperimpl.Prefix(n.userNode, 0, "M#WishList#")}}
 }
 
 // UserKeyU selects parts of U#.
-type UserKeyU struct{ *userNode }
+type userKeyU struct{ *userNode }
 
 // Address selects the items whose sort keys begin with U#Address#.
-func (n *UserKeyU) Address() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "U#Address#") }
+func (n *userKeyU) Address() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "U#Address#") }
 
 // UserKeyPublic is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
-type UserKeyPublic struct {
+type userKeyPublic struct {
 	userWishItems
 	userWishHours
 }
 
-func newUserKeyPublic(at *userNode) *UserKeyPublic {
-	return &UserKeyPublic{userWishItems{userWishMethods{at}, 7}, userWishHours{at}}
+func newUserKeyPublic(at *userNode) *userKeyPublic {
+	return &userKeyPublic{userWishItems{userWishMethods{at}, 7}, userWishHours{at}}
 }
 
 // AddedAt narrows the selection to one {AddedAt}.
-func (n *UserKeyPublic) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
+func (n *userKeyPublic) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 7)
 }
 
 // UserKeyPrivate is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
-type UserKeyPrivate struct {
+type userKeyPrivate struct {
 	userWishItems
 	userWishHours
 }
 
-func newUserKeyPrivate(at *userNode) *UserKeyPrivate {
-	return &UserKeyPrivate{userWishItems{userWishMethods{at}, 8}, userWishHours{at}}
+func newUserKeyPrivate(at *userNode) *userKeyPrivate {
+	return &userKeyPrivate{userWishItems{userWishMethods{at}, 8}, userWishHours{at}}
 }
 
 // AddedAt narrows the selection to one {AddedAt}.
-func (n *UserKeyPrivate) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
+func (n *userKeyPrivate) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 8)
 }
 
@@ -193,8 +195,8 @@ func (n *userWishMethods) After(page query.Cursor) *query.Query[User, Wish] {
 	return n.Query().After(page)
 }
 
-// UserWishQuery is a selection of elements, and has the methods of a query.
-type UserWishQuery struct{ userWishMethods }
+// userWishQuery is a selection of elements, and has the methods of a query.
+type userWishQuery struct{ userWishMethods }
 
 type userWishItems struct {
 	userWishMethods
@@ -213,52 +215,52 @@ func (n *userWishItems) Put(element Wish) *mapper.Patch[User] {
 
 type userWishHours struct{ base *userNode }
 
-func (n *userWishHours) of(at *userNode) *UserWishQuery { return &UserWishQuery{userWishMethods{at}} }
+func (n *userWishHours) of(at *userNode) *userWishQuery { return &userWishQuery{userWishMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *userWishHours) Year(year int, in ...*time.Location) *UserWishQuery {
+func (n *userWishHours) Year(year int, in ...*time.Location) *userWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *userWishHours) Month(year int, month time.Month, in ...*time.Location) *UserWishQuery {
+func (n *userWishHours) Month(year int, month time.Month, in ...*time.Location) *userWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) *UserWishQuery {
+func (n *userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) *userWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *userWishHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *UserWishQuery {
+func (n *userWishHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *userWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *userWishHours) Between(from, to time.Time) *UserWishQuery {
+func (n *userWishHours) Between(from, to time.Time) *userWishQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *userWishHours) Before(to time.Time) *UserWishQuery {
+func (n *userWishHours) Before(to time.Time) *userWishQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *userWishHours) Since(from time.Time) *UserWishHoursSince {
-	return &UserWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *userWishHours) Since(from time.Time) *userWishHoursSince {
+	return &userWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// UserWishHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type UserWishHoursSince struct {
-	UserWishQuery
+// userWishHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type userWishHoursSince struct {
+	userWishQuery
 	times *userWishHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *UserWishHoursSince) Before(to time.Time) *UserWishQuery { return n.times.Between(n.from, to) }
+func (n *userWishHoursSince) Before(to time.Time) *userWishQuery { return n.times.Between(n.from, to) }
 
 // DocumentByID selects the Document with the partition key {ID}.
 func DocumentByID(id string) *DocumentKey {
@@ -298,21 +300,21 @@ func (n *ProfileKey) Root() *mapper.ItemNode[Profile, Profile] {
 	return mapperimpl.Item[Profile, Profile](mapperimpl.Items(n.profileNode, 0, 1), 0)
 }
 
-// Values selects VALUE#{key}.
-func (n *ProfileKey) Values() *ProfileKeyValues {
-	return &ProfileKeyValues{profileStringItems{profileStringMethods{mapperimpl.Items(n.profileNode, 1, 1)}, 1}}
+// Values selects VALUE#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
+func (n *ProfileKey) Values() *profileKeyValues {
+	return &profileKeyValues{profileStringItems{profileStringMethods{mapperimpl.Items(n.profileNode, 1, 1)}, 1}}
 }
 
 // ProfileKeyValues is a selection, with the methods of a query, that can be narrowed by {key}.
-type ProfileKeyValues struct{ profileStringItems }
+type profileKeyValues struct{ profileStringItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *ProfileKeyValues) BeginsWith(begin string) *ProfileStringQuery {
-	return &ProfileStringQuery{profileStringMethods{mapperimpl.BeginsWith(n.profileNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *profileKeyValues) BeginsWith(begin string) *profileStringQuery {
+	return &profileStringQuery{profileStringMethods{mapperimpl.BeginsWith(n.profileNode, begin)}}
 }
 
 // Key narrows the selection to one {key}.
-func (n *ProfileKeyValues) Key(key string) *mapper.ItemNode[Profile, string] {
+func (n *profileKeyValues) Key(key string) *mapper.ItemNode[Profile, string] {
 	return mapperimpl.Element[Profile, string](mapperimpl.Next(n.profileNode, 2, mapperimpl.StringValue(key)), 1)
 }
 
@@ -414,8 +416,8 @@ func (n *profileStringItems) Map(
 	return all, err
 }
 
-// ProfileStringQuery is a selection of elements, and has the methods of a query.
-type ProfileStringQuery struct{ profileStringMethods }
+// profileStringQuery is a selection of elements, and has the methods of a query.
+type profileStringQuery struct{ profileStringMethods }
 
 // ProfileDocumentByID selects the ProfileDocument with the partition key PROFILE#{ID}.
 func ProfileDocumentByID(id string) *ProfileDocumentKey {

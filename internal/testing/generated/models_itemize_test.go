@@ -32,48 +32,56 @@ func (n *LogKey) Root() *mapper.ItemNode[Log, Log] {
 	return mapperimpl.Item[Log, Log](mapperimpl.Items(n.logNode, 0, 1), 0)
 }
 
-// U selects the items whose sort keys begin with U#.
-func (n *LogKey) U() *LogEventQuery {
-	return &LogEventQuery{logEventMethods{mapperimpl.Prefix(n.logNode, 0, "U#")}}
+// U selects the items whose sort keys begin with U#. It has the methods of a query.
+func (n *LogKey) U() *logEventQuery {
+	return &logEventQuery{logEventMethods{mapperimpl.Prefix(n.logNode, 0, "U#")}}
 }
 
-// Nanos selects NANOS#{At}.
-func (n *LogKey) Nanos() *LogKeyNanos { return newLogKeyNanos(mapperimpl.Items(n.logNode, 1, 1)) }
+// Nanos selects NANOS#{At}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day, Hour, Between,
+// Before, Since or At.
+func (n *LogKey) Nanos() *logKeyNanos { return newLogKeyNanos(mapperimpl.Items(n.logNode, 1, 1)) }
 
-// Millis selects MILLIS#{At:millis}#{K}.
-func (n *LogKey) Millis() *LogKeyMillis { return newLogKeyMillis(mapperimpl.Items(n.logNode, 2, 1)) }
+// Millis selects MILLIS#{At:millis}#{K}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day,
+// Hour, Between, Before, Since or At.
+func (n *LogKey) Millis() *logKeyMillis { return newLogKeyMillis(mapperimpl.Items(n.logNode, 2, 1)) }
 
-// Seconds selects SECONDS#{At:seconds}#{K}.
-func (n *LogKey) Seconds() *LogKeySeconds { return newLogKeySeconds(mapperimpl.Items(n.logNode, 3, 1)) }
+// Seconds selects SECONDS#{At:seconds}#{K}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day,
+// Hour, Between, Before, Since or At.
+func (n *LogKey) Seconds() *logKeySeconds { return newLogKeySeconds(mapperimpl.Items(n.logNode, 3, 1)) }
 
-// Unix selects UNIX#{At:unix}#{K}.
-func (n *LogKey) Unix() *LogKeyUnix { return newLogKeyUnix(mapperimpl.Items(n.logNode, 4, 1)) }
+// Unix selects UNIX#{At:unix}#{K}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day, Hour,
+// Between, Before, Since or At.
+func (n *LogKey) Unix() *logKeyUnix { return newLogKeyUnix(mapperimpl.Items(n.logNode, 4, 1)) }
 
-// Dates selects DATES#{At:date}#{K}.
-func (n *LogKey) Dates() *LogKeyDates { return newLogKeyDates(mapperimpl.Items(n.logNode, 5, 1)) }
+// Dates selects DATES#{At:date}#{K}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day,
+// Between, Before, Since or At.
+func (n *LogKey) Dates() *logKeyDates { return newLogKeyDates(mapperimpl.Items(n.logNode, 5, 1)) }
 
-// Months selects MONTHS#{At:month}#{K}.
-func (n *LogKey) Months() *LogKeyMonths { return newLogKeyMonths(mapperimpl.Items(n.logNode, 6, 1)) }
+// Months selects MONTHS#{At:month}#{K}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Between,
+// Before, Since or At.
+func (n *LogKey) Months() *logKeyMonths { return newLogKeyMonths(mapperimpl.Items(n.logNode, 6, 1)) }
 
-// Weeks selects WEEKS#{At:week}#{K}.
-func (n *LogKey) Weeks() *LogKeyWeeks { return newLogKeyWeeks(mapperimpl.Items(n.logNode, 7, 1)) }
+// Weeks selects WEEKS#{At:week}#{K}. It has Add, Put and the methods of a query. Narrow it by Year, Week, Between,
+// Before, Since or At.
+func (n *LogKey) Weeks() *logKeyWeeks { return newLogKeyWeeks(mapperimpl.Items(n.logNode, 7, 1)) }
 
-// Years selects YEARS#{At:year}#{K}.
-func (n *LogKey) Years() *LogKeyYears { return newLogKeyYears(mapperimpl.Items(n.logNode, 8, 1)) }
+// Years selects YEARS#{At:year}#{K}. It has Add, Put and the methods of a query. Narrow it by Year, Between, Before,
+// Since or At.
+func (n *LogKey) Years() *logKeyYears { return newLogKeyYears(mapperimpl.Items(n.logNode, 8, 1)) }
 
-// Address selects U#Address#{K}.
-func (n *LogKey) Address() *LogKeyAddress {
-	return &LogKeyAddress{logEventItems{logEventMethods{mapperimpl.Items(n.logNode, 9, 1)}, 9}}
+// Address selects U#Address#{K}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or K.
+func (n *LogKey) Address() *logKeyAddress {
+	return &logKeyAddress{logEventItems{logEventMethods{mapperimpl.Items(n.logNode, 9, 1)}, 9}}
 }
 
-// Book selects U#AddressBook#{K}.
-func (n *LogKey) Book() *LogKeyBook {
-	return &LogKeyBook{logEventItems{logEventMethods{mapperimpl.Items(n.logNode, 10, 1)}, 10}}
+// Book selects U#AddressBook#{K}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or K.
+func (n *LogKey) Book() *logKeyBook {
+	return &logKeyBook{logEventItems{logEventMethods{mapperimpl.Items(n.logNode, 10, 1)}, 10}}
 }
 
-// Lists selects LIST#{List}#{At}.
-func (n *LogKey) Lists() *LogKeyLists {
-	return &LogKeyLists{logListEventItems{logListEventMethods{mapperimpl.Items(n.logNode, 11, 1)}, 11}}
+// Lists selects LIST#{List}#{At}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or List.
+func (n *LogKey) Lists() *logKeyLists {
+	return &logKeyLists{logListEventItems{logListEventMethods{mapperimpl.Items(n.logNode, 11, 1)}, 11}}
 }
 
 // Extra selects EXTRA.
@@ -82,267 +90,268 @@ func (n *LogKey) Extra() *mapper.ItemNode[Log, Extra] {
 }
 
 // LogKeyNanos is a selection, with the methods of a query, that can be narrowed by {At}.
-type LogKeyNanos struct {
+type logKeyNanos struct {
 	logEventItems
 	logEventHours
 }
 
-func newLogKeyNanos(at *logNode) *LogKeyNanos {
-	return &LogKeyNanos{logEventItems{logEventMethods{at}, 1}, logEventHours{at}}
+func newLogKeyNanos(at *logNode) *logKeyNanos {
+	return &logKeyNanos{logEventItems{logEventMethods{at}, 1}, logEventHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n *LogKeyNanos) At(atValue time.Time) *mapper.ItemNode[Log, Event] {
+func (n *logKeyNanos) At(atValue time.Time) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
 // LogKeyMillis is a selection, with the methods of a query, that can be narrowed by {At:millis}.
-type LogKeyMillis struct {
+type logKeyMillis struct {
 	logEventItems
 	logEventHours
 }
 
-func newLogKeyMillis(at *logNode) *LogKeyMillis {
-	return &LogKeyMillis{logEventItems{logEventMethods{at}, 2}, logEventHours{at}}
+func newLogKeyMillis(at *logNode) *logKeyMillis {
+	return &logKeyMillis{logEventItems{logEventMethods{at}, 2}, logEventHours{at}}
 }
 
-// At narrows the selection to one {At:millis}.
-func (n *LogKeyMillis) At(atValue time.Time) *LogKeyMillisAt {
-	return &LogKeyMillisAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+// At narrows the selection to one {At:millis}. It has the methods of a query. Narrow it by BeginsWith or K.
+func (n *logKeyMillis) At(atValue time.Time) *logKeyMillisAt {
+	return &logKeyMillisAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyMillisAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type LogKeyMillisAt struct{ logEventMethods }
+// logKeyMillisAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type logKeyMillisAt struct{ logEventMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *LogKeyMillisAt) BeginsWith(begin string) *LogEventQuery {
-	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *logKeyMillisAt) BeginsWith(begin string) *logEventQuery {
+	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
 }
 
 // K narrows the selection to one {K}.
-func (n *LogKeyMillisAt) K(k string) *mapper.ItemNode[Log, Event] {
+func (n *logKeyMillisAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 2)
 }
 
 // LogKeySeconds is a selection, with the methods of a query, that can be narrowed by {At:seconds}.
-type LogKeySeconds struct {
+type logKeySeconds struct {
 	logEventItems
 	logEventHours
 }
 
-func newLogKeySeconds(at *logNode) *LogKeySeconds {
-	return &LogKeySeconds{logEventItems{logEventMethods{at}, 3}, logEventHours{at}}
+func newLogKeySeconds(at *logNode) *logKeySeconds {
+	return &logKeySeconds{logEventItems{logEventMethods{at}, 3}, logEventHours{at}}
 }
 
-// At narrows the selection to one {At:seconds}.
-func (n *LogKeySeconds) At(atValue time.Time) *LogKeySecondsAt {
-	return &LogKeySecondsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+// At narrows the selection to one {At:seconds}. It has the methods of a query. Narrow it by BeginsWith or K.
+func (n *logKeySeconds) At(atValue time.Time) *logKeySecondsAt {
+	return &logKeySecondsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeySecondsAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type LogKeySecondsAt struct{ logEventMethods }
+// logKeySecondsAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type logKeySecondsAt struct{ logEventMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *LogKeySecondsAt) BeginsWith(begin string) *LogEventQuery {
-	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *logKeySecondsAt) BeginsWith(begin string) *logEventQuery {
+	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
 }
 
 // K narrows the selection to one {K}.
-func (n *LogKeySecondsAt) K(k string) *mapper.ItemNode[Log, Event] {
+func (n *logKeySecondsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 3)
 }
 
 // LogKeyUnix is a selection, with the methods of a query, that can be narrowed by {At:unix}.
-type LogKeyUnix struct {
+type logKeyUnix struct {
 	logEventItems
 	logEventHours
 }
 
-func newLogKeyUnix(at *logNode) *LogKeyUnix {
-	return &LogKeyUnix{logEventItems{logEventMethods{at}, 4}, logEventHours{at}}
+func newLogKeyUnix(at *logNode) *logKeyUnix {
+	return &logKeyUnix{logEventItems{logEventMethods{at}, 4}, logEventHours{at}}
 }
 
-// At narrows the selection to one {At:unix}.
-func (n *LogKeyUnix) At(atValue time.Time) *LogKeyUnixAt {
-	return &LogKeyUnixAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+// At narrows the selection to one {At:unix}. It has the methods of a query. Narrow it by BeginsWith or K.
+func (n *logKeyUnix) At(atValue time.Time) *logKeyUnixAt {
+	return &logKeyUnixAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyUnixAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type LogKeyUnixAt struct{ logEventMethods }
+// logKeyUnixAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type logKeyUnixAt struct{ logEventMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *LogKeyUnixAt) BeginsWith(begin string) *LogEventQuery {
-	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *logKeyUnixAt) BeginsWith(begin string) *logEventQuery {
+	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
 }
 
 // K narrows the selection to one {K}.
-func (n *LogKeyUnixAt) K(k string) *mapper.ItemNode[Log, Event] {
+func (n *logKeyUnixAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 4)
 }
 
 // LogKeyDates is a selection, with the methods of a query, that can be narrowed by {At:date}.
-type LogKeyDates struct {
+type logKeyDates struct {
 	logEventItems
 	logEventDays
 }
 
-func newLogKeyDates(at *logNode) *LogKeyDates {
-	return &LogKeyDates{logEventItems{logEventMethods{at}, 5}, logEventDays{at}}
+func newLogKeyDates(at *logNode) *logKeyDates {
+	return &logKeyDates{logEventItems{logEventMethods{at}, 5}, logEventDays{at}}
 }
 
-// At narrows the selection to one {At:date}.
-func (n *LogKeyDates) At(atValue time.Time) *LogKeyDatesAt {
-	return &LogKeyDatesAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+// At narrows the selection to one {At:date}. It has the methods of a query. Narrow it by BeginsWith or K.
+func (n *logKeyDates) At(atValue time.Time) *logKeyDatesAt {
+	return &logKeyDatesAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyDatesAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type LogKeyDatesAt struct{ logEventMethods }
+// logKeyDatesAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type logKeyDatesAt struct{ logEventMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *LogKeyDatesAt) BeginsWith(begin string) *LogEventQuery {
-	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *logKeyDatesAt) BeginsWith(begin string) *logEventQuery {
+	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
 }
 
 // K narrows the selection to one {K}.
-func (n *LogKeyDatesAt) K(k string) *mapper.ItemNode[Log, Event] {
+func (n *logKeyDatesAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 5)
 }
 
 // LogKeyMonths is a selection, with the methods of a query, that can be narrowed by {At:month}.
-type LogKeyMonths struct {
+type logKeyMonths struct {
 	logEventItems
 	logEventMonths
 }
 
-func newLogKeyMonths(at *logNode) *LogKeyMonths {
-	return &LogKeyMonths{logEventItems{logEventMethods{at}, 6}, logEventMonths{at}}
+func newLogKeyMonths(at *logNode) *logKeyMonths {
+	return &logKeyMonths{logEventItems{logEventMethods{at}, 6}, logEventMonths{at}}
 }
 
-// At narrows the selection to one {At:month}.
-func (n *LogKeyMonths) At(atValue time.Time) *LogKeyMonthsAt {
-	return &LogKeyMonthsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+// At narrows the selection to one {At:month}. It has the methods of a query. Narrow it by BeginsWith or K.
+func (n *logKeyMonths) At(atValue time.Time) *logKeyMonthsAt {
+	return &logKeyMonthsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyMonthsAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type LogKeyMonthsAt struct{ logEventMethods }
+// logKeyMonthsAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type logKeyMonthsAt struct{ logEventMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *LogKeyMonthsAt) BeginsWith(begin string) *LogEventQuery {
-	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *logKeyMonthsAt) BeginsWith(begin string) *logEventQuery {
+	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
 }
 
 // K narrows the selection to one {K}.
-func (n *LogKeyMonthsAt) K(k string) *mapper.ItemNode[Log, Event] {
+func (n *logKeyMonthsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 6)
 }
 
 // LogKeyWeeks is a selection, with the methods of a query, that can be narrowed by {At:week}.
-type LogKeyWeeks struct {
+type logKeyWeeks struct {
 	logEventItems
 	logEventWeeks
 }
 
-func newLogKeyWeeks(at *logNode) *LogKeyWeeks {
-	return &LogKeyWeeks{logEventItems{logEventMethods{at}, 7}, logEventWeeks{at}}
+func newLogKeyWeeks(at *logNode) *logKeyWeeks {
+	return &logKeyWeeks{logEventItems{logEventMethods{at}, 7}, logEventWeeks{at}}
 }
 
-// At narrows the selection to one {At:week}.
-func (n *LogKeyWeeks) At(atValue time.Time) *LogKeyWeeksAt {
-	return &LogKeyWeeksAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+// At narrows the selection to one {At:week}. It has the methods of a query. Narrow it by BeginsWith or K.
+func (n *logKeyWeeks) At(atValue time.Time) *logKeyWeeksAt {
+	return &logKeyWeeksAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyWeeksAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type LogKeyWeeksAt struct{ logEventMethods }
+// logKeyWeeksAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type logKeyWeeksAt struct{ logEventMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *LogKeyWeeksAt) BeginsWith(begin string) *LogEventQuery {
-	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *logKeyWeeksAt) BeginsWith(begin string) *logEventQuery {
+	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
 }
 
 // K narrows the selection to one {K}.
-func (n *LogKeyWeeksAt) K(k string) *mapper.ItemNode[Log, Event] {
+func (n *logKeyWeeksAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 7)
 }
 
 // LogKeyYears is a selection, with the methods of a query, that can be narrowed by {At:year}.
-type LogKeyYears struct {
+type logKeyYears struct {
 	logEventItems
 	logEventYears
 }
 
-func newLogKeyYears(at *logNode) *LogKeyYears {
-	return &LogKeyYears{logEventItems{logEventMethods{at}, 8}, logEventYears{at}}
+func newLogKeyYears(at *logNode) *logKeyYears {
+	return &logKeyYears{logEventItems{logEventMethods{at}, 8}, logEventYears{at}}
 }
 
-// At narrows the selection to one {At:year}.
-func (n *LogKeyYears) At(atValue time.Time) *LogKeyYearsAt {
-	return &LogKeyYearsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+// At narrows the selection to one {At:year}. It has the methods of a query. Narrow it by BeginsWith or K.
+func (n *logKeyYears) At(atValue time.Time) *logKeyYearsAt {
+	return &logKeyYearsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyYearsAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type LogKeyYearsAt struct{ logEventMethods }
+// logKeyYearsAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type logKeyYearsAt struct{ logEventMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *LogKeyYearsAt) BeginsWith(begin string) *LogEventQuery {
-	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *logKeyYearsAt) BeginsWith(begin string) *logEventQuery {
+	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
 }
 
 // K narrows the selection to one {K}.
-func (n *LogKeyYearsAt) K(k string) *mapper.ItemNode[Log, Event] {
+func (n *logKeyYearsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 8)
 }
 
 // LogKeyAddress is a selection, with the methods of a query, that can be narrowed by {K}.
-type LogKeyAddress struct{ logEventItems }
+type logKeyAddress struct{ logEventItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *LogKeyAddress) BeginsWith(begin string) *LogEventQuery {
-	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *logKeyAddress) BeginsWith(begin string) *logEventQuery {
+	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
 }
 
 // K narrows the selection to one {K}.
-func (n *LogKeyAddress) K(k string) *mapper.ItemNode[Log, Event] {
+func (n *logKeyAddress) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 9)
 }
 
 // LogKeyBook is a selection, with the methods of a query, that can be narrowed by {K}.
-type LogKeyBook struct{ logEventItems }
+type logKeyBook struct{ logEventItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *LogKeyBook) BeginsWith(begin string) *LogEventQuery {
-	return &LogEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *logKeyBook) BeginsWith(begin string) *logEventQuery {
+	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
 }
 
 // K narrows the selection to one {K}.
-func (n *LogKeyBook) K(k string) *mapper.ItemNode[Log, Event] {
+func (n *logKeyBook) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 10)
 }
 
 // LogKeyLists is a selection, with the methods of a query, that can be narrowed by {List}.
-type LogKeyLists struct{ logListEventItems }
+type logKeyLists struct{ logListEventItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *LogKeyLists) BeginsWith(begin string) *LogListEventQuery {
-	return &LogListEventQuery{logListEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *logKeyLists) BeginsWith(begin string) *logListEventQuery {
+	return &logListEventQuery{logListEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
 }
 
-// List narrows the selection to one {List}.
-func (n *LogKeyLists) List(list string) *LogKeyListsList {
+// List narrows the selection to one {List}. It has the methods of a query. Narrow it by Year, Month, Day, Hour,
+// Between, Before, Since or At.
+func (n *logKeyLists) List(list string) *logKeyListsList {
 	return newLogKeyListsList(mapperimpl.Next(n.logNode, 3, mapperimpl.StringValue(list)))
 }
 
-// LogKeyListsList is a selection, with the methods of a query, that can be narrowed by {At}.
-type LogKeyListsList struct {
+// logKeyListsList is a selection, with the methods of a query, that can be narrowed by {At}.
+type logKeyListsList struct {
 	logListEventMethods
 	logListEventHours
 }
 
-func newLogKeyListsList(at *logNode) *LogKeyListsList {
-	return &LogKeyListsList{logListEventMethods{at}, logListEventHours{at}}
+func newLogKeyListsList(at *logNode) *logKeyListsList {
+	return &logKeyListsList{logListEventMethods{at}, logListEventHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n *LogKeyListsList) At(atValue time.Time) *mapper.ItemNode[Log, ListEvent] {
+func (n *logKeyListsList) At(atValue time.Time) *mapper.ItemNode[Log, ListEvent] {
 	return mapperimpl.Element[Log, ListEvent](mapperimpl.Next(n.logNode, 4, mapperimpl.TimeValue(atValue)), 11)
 }
 
@@ -415,8 +424,8 @@ func (n *logEventMethods) After(page query.Cursor) *query.Query[Log, Event] {
 	return n.Query().After(page)
 }
 
-// LogEventQuery is a selection of elements, and has the methods of a query.
-type LogEventQuery struct{ logEventMethods }
+// logEventQuery is a selection of elements, and has the methods of a query.
+type logEventQuery struct{ logEventMethods }
 
 type logEventItems struct {
 	logEventMethods
@@ -435,208 +444,208 @@ func (n *logEventItems) Put(element Event) *mapper.Patch[Log] {
 
 type logEventHours struct{ base *logNode }
 
-func (n *logEventHours) of(at *logNode) *LogEventQuery { return &LogEventQuery{logEventMethods{at}} }
+func (n *logEventHours) of(at *logNode) *logEventQuery { return &logEventQuery{logEventMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *logEventHours) Year(year int, in ...*time.Location) *LogEventQuery {
+func (n *logEventHours) Year(year int, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *logEventHours) Month(year int, month time.Month, in ...*time.Location) *LogEventQuery {
+func (n *logEventHours) Month(year int, month time.Month, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *logEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *LogEventQuery {
+func (n *logEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *logEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *LogEventQuery {
+func (n *logEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logEventHours) Between(from, to time.Time) *LogEventQuery {
+func (n *logEventHours) Between(from, to time.Time) *logEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logEventHours) Before(to time.Time) *LogEventQuery {
+func (n *logEventHours) Before(to time.Time) *logEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *logEventHours) Since(from time.Time) *LogEventHoursSince {
-	return &LogEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventHours) Since(from time.Time) *logEventHoursSince {
+	return &logEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// LogEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type LogEventHoursSince struct {
-	LogEventQuery
+// logEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type logEventHoursSince struct {
+	logEventQuery
 	times *logEventHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *LogEventHoursSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
+func (n *logEventHoursSince) Before(to time.Time) *logEventQuery { return n.times.Between(n.from, to) }
 
 type logEventDays struct{ base *logNode }
 
-func (n *logEventDays) of(at *logNode) *LogEventQuery { return &LogEventQuery{logEventMethods{at}} }
+func (n *logEventDays) of(at *logNode) *logEventQuery { return &logEventQuery{logEventMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *logEventDays) Year(year int, in ...*time.Location) *LogEventQuery {
+func (n *logEventDays) Year(year int, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *logEventDays) Month(year int, month time.Month, in ...*time.Location) *LogEventQuery {
+func (n *logEventDays) Month(year int, month time.Month, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *logEventDays) Day(year int, month time.Month, day int, in ...*time.Location) *LogEventQuery {
+func (n *logEventDays) Day(year int, month time.Month, day int, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logEventDays) Between(from, to time.Time) *LogEventQuery {
+func (n *logEventDays) Between(from, to time.Time) *logEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logEventDays) Before(to time.Time) *LogEventQuery {
+func (n *logEventDays) Before(to time.Time) *logEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *logEventDays) Since(from time.Time) *LogEventDaysSince {
-	return &LogEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventDays) Since(from time.Time) *logEventDaysSince {
+	return &logEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// LogEventDaysSince has the items at a time or later. Its methods are those of a query, and Before.
-type LogEventDaysSince struct {
-	LogEventQuery
+// logEventDaysSince has the items at a time or later. Its methods are those of a query, and Before.
+type logEventDaysSince struct {
+	logEventQuery
 	times *logEventDays
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *LogEventDaysSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
+func (n *logEventDaysSince) Before(to time.Time) *logEventQuery { return n.times.Between(n.from, to) }
 
 type logEventMonths struct{ base *logNode }
 
-func (n *logEventMonths) of(at *logNode) *LogEventQuery { return &LogEventQuery{logEventMethods{at}} }
+func (n *logEventMonths) of(at *logNode) *logEventQuery { return &logEventQuery{logEventMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *logEventMonths) Year(year int, in ...*time.Location) *LogEventQuery {
+func (n *logEventMonths) Year(year int, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *logEventMonths) Month(year int, month time.Month, in ...*time.Location) *LogEventQuery {
+func (n *logEventMonths) Month(year int, month time.Month, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logEventMonths) Between(from, to time.Time) *LogEventQuery {
+func (n *logEventMonths) Between(from, to time.Time) *logEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logEventMonths) Before(to time.Time) *LogEventQuery {
+func (n *logEventMonths) Before(to time.Time) *logEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *logEventMonths) Since(from time.Time) *LogEventMonthsSince {
-	return &LogEventMonthsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventMonths) Since(from time.Time) *logEventMonthsSince {
+	return &logEventMonthsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// LogEventMonthsSince has the items at a time or later. Its methods are those of a query, and Before.
-type LogEventMonthsSince struct {
-	LogEventQuery
+// logEventMonthsSince has the items at a time or later. Its methods are those of a query, and Before.
+type logEventMonthsSince struct {
+	logEventQuery
 	times *logEventMonths
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *LogEventMonthsSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
+func (n *logEventMonthsSince) Before(to time.Time) *logEventQuery { return n.times.Between(n.from, to) }
 
 type logEventWeeks struct{ base *logNode }
 
-func (n *logEventWeeks) of(at *logNode) *LogEventQuery { return &LogEventQuery{logEventMethods{at}} }
+func (n *logEventWeeks) of(at *logNode) *logEventQuery { return &logEventQuery{logEventMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *logEventWeeks) Year(year int, in ...*time.Location) *LogEventQuery {
+func (n *logEventWeeks) Year(year int, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Week selects the items of an ISO 8601 week, which begins on Monday, in UTC or a location.
-func (n *logEventWeeks) Week(year, week int, in ...*time.Location) *LogEventQuery {
+func (n *logEventWeeks) Week(year, week int, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Week(n.base, in, year, week))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logEventWeeks) Between(from, to time.Time) *LogEventQuery {
+func (n *logEventWeeks) Between(from, to time.Time) *logEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logEventWeeks) Before(to time.Time) *LogEventQuery {
+func (n *logEventWeeks) Before(to time.Time) *logEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *logEventWeeks) Since(from time.Time) *LogEventWeeksSince {
-	return &LogEventWeeksSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventWeeks) Since(from time.Time) *logEventWeeksSince {
+	return &logEventWeeksSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// LogEventWeeksSince has the items at a time or later. Its methods are those of a query, and Before.
-type LogEventWeeksSince struct {
-	LogEventQuery
+// logEventWeeksSince has the items at a time or later. Its methods are those of a query, and Before.
+type logEventWeeksSince struct {
+	logEventQuery
 	times *logEventWeeks
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *LogEventWeeksSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
+func (n *logEventWeeksSince) Before(to time.Time) *logEventQuery { return n.times.Between(n.from, to) }
 
 type logEventYears struct{ base *logNode }
 
-func (n *logEventYears) of(at *logNode) *LogEventQuery { return &LogEventQuery{logEventMethods{at}} }
+func (n *logEventYears) of(at *logNode) *logEventQuery { return &logEventQuery{logEventMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *logEventYears) Year(year int, in ...*time.Location) *LogEventQuery {
+func (n *logEventYears) Year(year int, in ...*time.Location) *logEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logEventYears) Between(from, to time.Time) *LogEventQuery {
+func (n *logEventYears) Between(from, to time.Time) *logEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logEventYears) Before(to time.Time) *LogEventQuery {
+func (n *logEventYears) Before(to time.Time) *logEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *logEventYears) Since(from time.Time) *LogEventYearsSince {
-	return &LogEventYearsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventYears) Since(from time.Time) *logEventYearsSince {
+	return &logEventYearsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// LogEventYearsSince has the items at a time or later. Its methods are those of a query, and Before.
-type LogEventYearsSince struct {
-	LogEventQuery
+// logEventYearsSince has the items at a time or later. Its methods are those of a query, and Before.
+type logEventYearsSince struct {
+	logEventQuery
 	times *logEventYears
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *LogEventYearsSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
+func (n *logEventYearsSince) Before(to time.Time) *logEventQuery { return n.times.Between(n.from, to) }
 
 type logListEventMethods struct{ *logNode }
 
@@ -726,59 +735,59 @@ func (n *logListEventItems) Put(element ListEvent) *mapper.Patch[Log] {
 	return mapperimpl.Put(n.logNode, n.item, nil, element)
 }
 
-// LogListEventQuery is a selection of elements, and has the methods of a query.
-type LogListEventQuery struct{ logListEventMethods }
+// logListEventQuery is a selection of elements, and has the methods of a query.
+type logListEventQuery struct{ logListEventMethods }
 
 type logListEventHours struct{ base *logNode }
 
-func (n *logListEventHours) of(at *logNode) *LogListEventQuery {
-	return &LogListEventQuery{logListEventMethods{at}}
+func (n *logListEventHours) of(at *logNode) *logListEventQuery {
+	return &logListEventQuery{logListEventMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *logListEventHours) Year(year int, in ...*time.Location) *LogListEventQuery {
+func (n *logListEventHours) Year(year int, in ...*time.Location) *logListEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *logListEventHours) Month(year int, month time.Month, in ...*time.Location) *LogListEventQuery {
+func (n *logListEventHours) Month(year int, month time.Month, in ...*time.Location) *logListEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *logListEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *LogListEventQuery {
+func (n *logListEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *logListEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *logListEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *LogListEventQuery {
+func (n *logListEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *logListEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logListEventHours) Between(from, to time.Time) *LogListEventQuery {
+func (n *logListEventHours) Between(from, to time.Time) *logListEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logListEventHours) Before(to time.Time) *LogListEventQuery {
+func (n *logListEventHours) Before(to time.Time) *logListEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *logListEventHours) Since(from time.Time) *LogListEventHoursSince {
-	return &LogListEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logListEventHours) Since(from time.Time) *logListEventHoursSince {
+	return &logListEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// LogListEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type LogListEventHoursSince struct {
-	LogListEventQuery
+// logListEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type logListEventHoursSince struct {
+	logListEventQuery
 	times *logListEventHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *LogListEventHoursSince) Before(to time.Time) *LogListEventQuery {
+func (n *logListEventHoursSince) Before(to time.Time) *logListEventQuery {
 	return n.times.Between(n.from, to)
 }
 
@@ -791,8 +800,9 @@ func VisitBySiteAtUser(site string, atValue time.Time, user string) *VisitKey {
 	}
 }
 
-// VisitBySite queries all entities with the partition key SITE#{Site}.
-func VisitBySite(site string) *VisitQuery {
+// VisitBySite queries all entities with the partition key SITE#{Site}. Narrow it by Year, Month, Day, Hour, Between,
+// Before, Since or At.
+func VisitBySite(site string) *visitQuery {
 	return newVisitQuery(mapperimpl.Items(mapperimpl.Entity[Visit](mapperimpl.StringValue(site)), 0, 0))
 }
 
@@ -810,25 +820,25 @@ func (n *VisitKey) Root() *mapper.ItemNode[Visit, Visit] {
 }
 
 // VisitQuery is a query that can be narrowed by {At:seconds}.
-type VisitQuery struct {
+type visitQuery struct {
 	visitEntitiesFlatQuery
 	visitEntitiesHours
 }
 
-func newVisitQuery(at *visitNode) *VisitQuery {
-	return &VisitQuery{visitEntitiesFlatQuery{at}, visitEntitiesHours{at}}
+func newVisitQuery(at *visitNode) *visitQuery {
+	return &visitQuery{visitEntitiesFlatQuery{at}, visitEntitiesHours{at}}
 }
 
-// At narrows the query to one {At:seconds}.
-func (n *VisitQuery) At(atValue time.Time) *VisitQueryAt {
-	return &VisitQueryAt{visitEntitiesFlatQuery{mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue))}}
+// At narrows the query to one {At:seconds}. Narrow it by BeginsWith.
+func (n *visitQuery) At(atValue time.Time) *visitQueryAt {
+	return &visitQueryAt{visitEntitiesFlatQuery{mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue))}}
 }
 
-// VisitQueryAt is a query that can be narrowed by {User}.
-type VisitQueryAt struct{ visitEntitiesFlatQuery }
+// visitQueryAt is a query that can be narrowed by {User}.
+type visitQueryAt struct{ visitEntitiesFlatQuery }
 
 // BeginsWith selects the items whose text has the given beginning.
-func (n *VisitQueryAt) BeginsWith(begin string) *query.Query[Visit, Visit] {
+func (n *visitQueryAt) BeginsWith(begin string) *query.Query[Visit, Visit] {
 	return query.Of[Visit](mapperimpl.BeginsWith(n.at, begin))
 }
 
@@ -947,19 +957,19 @@ func (n *visitEntitiesHours) Before(to time.Time) *query.Query[Visit, Visit] {
 }
 
 // Since selects the items at a time or later.
-func (n *visitEntitiesHours) Since(from time.Time) *VisitEntitiesHoursSince {
-	return &VisitEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *visitEntitiesHours) Since(from time.Time) *visitEntitiesHoursSince {
+	return &visitEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// VisitEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type VisitEntitiesHoursSince struct {
+// visitEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type visitEntitiesHoursSince struct {
 	*visitEntitiesQueries
 	times *visitEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *VisitEntitiesHoursSince) Before(to time.Time) *query.Query[Visit, Visit] {
+func (n *visitEntitiesHoursSince) Before(to time.Time) *query.Query[Visit, Visit] {
 	return n.times.Between(n.from, to)
 }
 
@@ -968,8 +978,8 @@ func TicketByQueueN(queue string, nValue int) *TicketKey {
 	return &TicketKey{mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue), mapperimpl.IntValue(nValue))}
 }
 
-// TicketByQueue queries all entities with the partition key QUEUE#{Queue}.
-func TicketByQueue(queue string) *TicketQuery {
+// TicketByQueue queries all entities with the partition key QUEUE#{Queue}. Narrow it by Between, AtLeast or AtMost.
+func TicketByQueue(queue string) *ticketQuery {
 	return newTicketQuery(mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue)), 0, 1))
 }
 
@@ -986,33 +996,34 @@ func (n *TicketKey) Root() *mapper.ItemNode[Ticket, Ticket] {
 	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 0, 2), 0)
 }
 
-// Notes selects T#{^N:04}#NOTE#{Line:02}.
-func (n *TicketKey) Notes() *TicketKeyNotes {
+// Notes selects T#{^N:04}#NOTE#{Line:02}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast,
+// AtMost or Line.
+func (n *TicketKey) Notes() *ticketKeyNotes {
 	return newTicketKeyNotes(mapperimpl.Items(n.ticketNode, 1, 3))
 }
 
 // TicketQuery is a query that can be narrowed by {N:04}.
-type TicketQuery struct {
+type ticketQuery struct {
 	ticketEntitiesFlatQuery
 	ticketEntitiesIntValues
 }
 
-func newTicketQuery(at *ticketNode) *TicketQuery {
-	return &TicketQuery{ticketEntitiesFlatQuery{at}, ticketEntitiesIntValues{at}}
+func newTicketQuery(at *ticketNode) *ticketQuery {
+	return &ticketQuery{ticketEntitiesFlatQuery{at}, ticketEntitiesIntValues{at}}
 }
 
 // TicketKeyNotes is a selection, with the methods of a query, that can be narrowed by {Line:02}.
-type TicketKeyNotes struct {
+type ticketKeyNotes struct {
 	ticketNoteItems
 	ticketNoteIntValues
 }
 
-func newTicketKeyNotes(at *ticketNode) *TicketKeyNotes {
-	return &TicketKeyNotes{ticketNoteItems{ticketNoteMethods{at}, 1}, ticketNoteIntValues{at}}
+func newTicketKeyNotes(at *ticketNode) *ticketKeyNotes {
+	return &ticketKeyNotes{ticketNoteItems{ticketNoteMethods{at}, 1}, ticketNoteIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:02}.
-func (n *TicketKeyNotes) Line(line int) *mapper.ItemNode[Ticket, Note] {
+func (n *ticketKeyNotes) Line(line int) *mapper.ItemNode[Ticket, Note] {
 	return mapperimpl.Element[Ticket, Note](mapperimpl.Next(n.ticketNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
@@ -1199,27 +1210,27 @@ func (n *ticketNoteItems) Put(element Note) *mapper.Patch[Ticket] {
 	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
 }
 
-// TicketNoteQuery is a selection of elements, and has the methods of a query.
-type TicketNoteQuery struct{ ticketNoteMethods }
+// ticketNoteQuery is a selection of elements, and has the methods of a query.
+type ticketNoteQuery struct{ ticketNoteMethods }
 
 type ticketNoteIntValues struct{ base *ticketNode }
 
-func (n *ticketNoteIntValues) of(at *ticketNode) *TicketNoteQuery {
-	return &TicketNoteQuery{ticketNoteMethods{at}}
+func (n *ticketNoteIntValues) of(at *ticketNode) *ticketNoteQuery {
+	return &ticketNoteQuery{ticketNoteMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *ticketNoteIntValues) Between(from, to int) *TicketNoteQuery {
+func (n *ticketNoteIntValues) Between(from, to int) *ticketNoteQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *ticketNoteIntValues) AtLeast(from int) *TicketNoteQuery {
+func (n *ticketNoteIntValues) AtLeast(from int) *ticketNoteQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *ticketNoteIntValues) AtMost(to int) *TicketNoteQuery {
+func (n *ticketNoteIntValues) AtMost(to int) *ticketNoteQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -1228,8 +1239,9 @@ func HappeningByAtID(atValue time.Time, id string) *HappeningKey {
 	return &HappeningKey{mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue), mapperimpl.StringValue(id))}
 }
 
-// HappeningByAt queries all entities with the partition key DAY#{At:date}.
-func HappeningByAt(atValue time.Time) *HappeningQuery {
+// HappeningByAt queries all entities with the partition key DAY#{At:date}. Narrow it by Year, Month, Day, Hour,
+// Between, Before, Since or At.
+func HappeningByAt(atValue time.Time) *happeningQuery {
 	return newHappeningQuery(mapperimpl.Items(mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue)), 0, 0))
 }
 
@@ -1247,25 +1259,25 @@ func (n *HappeningKey) Root() *mapper.ItemNode[Happening, Happening] {
 }
 
 // HappeningQuery is a query that can be narrowed by {At}.
-type HappeningQuery struct {
+type happeningQuery struct {
 	happeningEntitiesFlatQuery
 	happeningEntitiesHours
 }
 
-func newHappeningQuery(at *happeningNode) *HappeningQuery {
-	return &HappeningQuery{happeningEntitiesFlatQuery{at}, happeningEntitiesHours{at}}
+func newHappeningQuery(at *happeningNode) *happeningQuery {
+	return &happeningQuery{happeningEntitiesFlatQuery{at}, happeningEntitiesHours{at}}
 }
 
-// At narrows the query to one {At}.
-func (n *HappeningQuery) At(atValue time.Time) *HappeningQueryAt {
-	return &HappeningQueryAt{happeningEntitiesFlatQuery{mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue))}}
+// At narrows the query to one {At}. Narrow it by BeginsWith.
+func (n *happeningQuery) At(atValue time.Time) *happeningQueryAt {
+	return &happeningQueryAt{happeningEntitiesFlatQuery{mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue))}}
 }
 
-// HappeningQueryAt is a query that can be narrowed by {ID}.
-type HappeningQueryAt struct{ happeningEntitiesFlatQuery }
+// happeningQueryAt is a query that can be narrowed by {ID}.
+type happeningQueryAt struct{ happeningEntitiesFlatQuery }
 
 // BeginsWith selects the items whose text has the given beginning.
-func (n *HappeningQueryAt) BeginsWith(begin string) *query.Query[Happening, Happening] {
+func (n *happeningQueryAt) BeginsWith(begin string) *query.Query[Happening, Happening] {
 	return query.Of[Happening](mapperimpl.BeginsWith(n.at, begin))
 }
 
@@ -1400,19 +1412,19 @@ func (n *happeningEntitiesHours) Before(to time.Time) *query.Query[Happening, Ha
 }
 
 // Since selects the items at a time or later.
-func (n *happeningEntitiesHours) Since(from time.Time) *HappeningEntitiesHoursSince {
-	return &HappeningEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *happeningEntitiesHours) Since(from time.Time) *happeningEntitiesHoursSince {
+	return &happeningEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// HappeningEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type HappeningEntitiesHoursSince struct {
+// happeningEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type happeningEntitiesHoursSince struct {
 	*happeningEntitiesQueries
 	times *happeningEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *HappeningEntitiesHoursSince) Before(to time.Time) *query.Query[Happening, Happening] {
+func (n *happeningEntitiesHoursSince) Before(to time.Time) *query.Query[Happening, Happening] {
 	return n.times.Between(n.from, to)
 }
 
@@ -1434,8 +1446,9 @@ func (n *ShelfKey) Root() *mapper.ItemNode[Shelf, Shelf] {
 	return mapperimpl.Item[Shelf, Shelf](mapperimpl.Items(n.shelfNode, 0, 1), 0)
 }
 
-// Books selects BOOK#{At:date}{K}.
-func (n *ShelfKey) Books() *ShelfKeyBooks {
+// Books selects BOOK#{At:date}{K}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day, Between,
+// Before, Since or At.
+func (n *ShelfKey) Books() *shelfKeyBooks {
 	return newShelfKeyBooks(mapperimpl.Items(n.shelfNode, 1, 1))
 }
 
@@ -1450,30 +1463,30 @@ func (n *ShelfKey) Notes() *mapper.ItemNode[Shelf, Extra] {
 }
 
 // ShelfKeyBooks is a selection, with the methods of a query, that can be narrowed by {At:date}.
-type ShelfKeyBooks struct {
+type shelfKeyBooks struct {
 	shelfEventItems
 	shelfEventDays
 }
 
-func newShelfKeyBooks(at *shelfNode) *ShelfKeyBooks {
-	return &ShelfKeyBooks{shelfEventItems{shelfEventMethods{at}, 1}, shelfEventDays{at}}
+func newShelfKeyBooks(at *shelfNode) *shelfKeyBooks {
+	return &shelfKeyBooks{shelfEventItems{shelfEventMethods{at}, 1}, shelfEventDays{at}}
 }
 
-// At narrows the selection to one {At:date}.
-func (n *ShelfKeyBooks) At(atValue time.Time) *ShelfKeyBooksAt {
-	return &ShelfKeyBooksAt{shelfEventMethods{mapperimpl.Next(n.shelfNode, 2, mapperimpl.TimeValue(atValue))}}
+// At narrows the selection to one {At:date}. It has the methods of a query. Narrow it by BeginsWith or K.
+func (n *shelfKeyBooks) At(atValue time.Time) *shelfKeyBooksAt {
+	return &shelfKeyBooksAt{shelfEventMethods{mapperimpl.Next(n.shelfNode, 2, mapperimpl.TimeValue(atValue))}}
 }
 
-// ShelfKeyBooksAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type ShelfKeyBooksAt struct{ shelfEventMethods }
+// shelfKeyBooksAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type shelfKeyBooksAt struct{ shelfEventMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *ShelfKeyBooksAt) BeginsWith(begin string) *ShelfEventQuery {
-	return &ShelfEventQuery{shelfEventMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *shelfKeyBooksAt) BeginsWith(begin string) *shelfEventQuery {
+	return &shelfEventQuery{shelfEventMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
 }
 
 // K narrows the selection to one {K}.
-func (n *ShelfKeyBooksAt) K(k string) *mapper.ItemNode[Shelf, Event] {
+func (n *shelfKeyBooksAt) K(k string) *mapper.ItemNode[Shelf, Event] {
 	return mapperimpl.Element[Shelf, Event](mapperimpl.Next(n.shelfNode, 3, mapperimpl.StringValue(k)), 1)
 }
 
@@ -1565,54 +1578,54 @@ func (n *shelfEventItems) Put(element Event) *mapper.Patch[Shelf] {
 	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
 }
 
-// ShelfEventQuery is a selection of elements, and has the methods of a query.
-type ShelfEventQuery struct{ shelfEventMethods }
+// shelfEventQuery is a selection of elements, and has the methods of a query.
+type shelfEventQuery struct{ shelfEventMethods }
 
 type shelfEventDays struct{ base *shelfNode }
 
-func (n *shelfEventDays) of(at *shelfNode) *ShelfEventQuery {
-	return &ShelfEventQuery{shelfEventMethods{at}}
+func (n *shelfEventDays) of(at *shelfNode) *shelfEventQuery {
+	return &shelfEventQuery{shelfEventMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *shelfEventDays) Year(year int, in ...*time.Location) *ShelfEventQuery {
+func (n *shelfEventDays) Year(year int, in ...*time.Location) *shelfEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *shelfEventDays) Month(year int, month time.Month, in ...*time.Location) *ShelfEventQuery {
+func (n *shelfEventDays) Month(year int, month time.Month, in ...*time.Location) *shelfEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *shelfEventDays) Day(year int, month time.Month, day int, in ...*time.Location) *ShelfEventQuery {
+func (n *shelfEventDays) Day(year int, month time.Month, day int, in ...*time.Location) *shelfEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *shelfEventDays) Between(from, to time.Time) *ShelfEventQuery {
+func (n *shelfEventDays) Between(from, to time.Time) *shelfEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *shelfEventDays) Before(to time.Time) *ShelfEventQuery {
+func (n *shelfEventDays) Before(to time.Time) *shelfEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *shelfEventDays) Since(from time.Time) *ShelfEventDaysSince {
-	return &ShelfEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *shelfEventDays) Since(from time.Time) *shelfEventDaysSince {
+	return &shelfEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// ShelfEventDaysSince has the items at a time or later. Its methods are those of a query, and Before.
-type ShelfEventDaysSince struct {
-	ShelfEventQuery
+// shelfEventDaysSince has the items at a time or later. Its methods are those of a query, and Before.
+type shelfEventDaysSince struct {
+	shelfEventQuery
 	times *shelfEventDays
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *ShelfEventDaysSince) Before(to time.Time) *ShelfEventQuery {
+func (n *shelfEventDaysSince) Before(to time.Time) *shelfEventQuery {
 	return n.times.Between(n.from, to)
 }
 
@@ -1622,32 +1635,33 @@ func ScoreByID(id string) *ScoreKey {
 }
 
 // ScoreByGame queries the index byGame for the Score entities with the partition key {Game}. It returns all fields of
-// the item HEAD.
-func ScoreByGame(game string) *ScoreByGameQuery {
+// the item HEAD. Narrow it by Between, AtLeast, AtMost or Points.
+func ScoreByGame(game string) *scoreByGameQuery {
 	return newScoreByGameQuery(mapperimpl.Index[Score](0, 0, 0, mapperimpl.StringValue(game)))
 }
 
 // ScoreByGamePlayer queries the index byGameAndPlayer for the Score entities with the partition key {Game}. It returns
-// all fields of the item HEAD.
-func ScoreByGamePlayer(game string) *ScoreByGamePlayerQuery {
+// all fields of the item HEAD. Narrow it by Between, AtLeast, AtMost, BeginsWith or Player.
+func ScoreByGamePlayer(game string) *scoreByGamePlayerQuery {
 	return newScoreByGamePlayerQuery(mapperimpl.Index[Score](1, 0, 0, mapperimpl.StringValue(game)))
 }
 
 // ScoreDaily queries the index byDay for the Score entities with the partition key DAY#{At:date}. It returns all fields
-// of the item HEAD.
-func ScoreDaily(atValue time.Time) *ScoreDailyQuery {
-	return &ScoreDailyQuery{scoreEntitiesIndexQuery{mapperimpl.Index[Score](2, 0, 0, mapperimpl.TimeValue(atValue))}}
+// of the item HEAD. Narrow it by BeginsWith or Game.
+func ScoreDaily(atValue time.Time) *scoreDailyQuery {
+	return &scoreDailyQuery{scoreEntitiesIndexQuery{mapperimpl.Index[Score](2, 0, 0, mapperimpl.TimeValue(atValue))}}
 }
 
 // ScoreWinsBySeries queries the index bySeries for Wins of the Score entities with the partition key S#{Series}. It
-// returns all fields of the item Wins.
-func ScoreWinsBySeries(series string) *ScoreWinsBySeriesQuery {
+// returns all fields of the item Wins. Narrow it by Year, Week, Between, Before, Since or At.
+func ScoreWinsBySeries(series string) *scoreWinsBySeriesQuery {
 	return newScoreWinsBySeriesQuery(mapperimpl.Index[Score](3, 1, 0, mapperimpl.StringValue(series)))
 }
 
 // ScoreByIDPlayer queries the index byPlayer for the Score entities with the partition key SCORE#{ID}. It returns all
-// fields of the item HEAD. A partition of a table with local indexes has at most 10 GB, including the indexes.
-func ScoreByIDPlayer(id string) *ScoreByIDPlayerQuery {
+// fields of the item HEAD. A partition of a table with local indexes has at most 10 GB, including the indexes. Narrow
+// it by Between, AtLeast, AtMost, BeginsWith or Player.
+func ScoreByIDPlayer(id string) *scoreByIDPlayerQuery {
 	return newScoreByIDPlayerQuery(mapperimpl.Index[Score](4, 0, 0, mapperimpl.StringValue(id)))
 }
 
@@ -1664,122 +1678,123 @@ func (n *ScoreKey) Root() *mapper.ItemNode[Score, Score] {
 	return mapperimpl.Item[Score, Score](mapperimpl.Items(n.scoreNode, 0, 1), 0)
 }
 
-// Wins selects WIN#{At}.
-func (n *ScoreKey) Wins() *ScoreKeyWins { return newScoreKeyWins(mapperimpl.Items(n.scoreNode, 1, 1)) }
+// Wins selects WIN#{At}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day, Hour, Between,
+// Before, Since or At.
+func (n *ScoreKey) Wins() *scoreKeyWins { return newScoreKeyWins(mapperimpl.Items(n.scoreNode, 1, 1)) }
 
 // ScoreKeyWins is a selection, with the methods of a query, that can be narrowed by {At}.
-type ScoreKeyWins struct {
+type scoreKeyWins struct {
 	scoreWinItems
 	scoreWinHours
 }
 
-func newScoreKeyWins(at *scoreNode) *ScoreKeyWins {
-	return &ScoreKeyWins{scoreWinItems{scoreWinMethods{at}, 1}, scoreWinHours{at}}
+func newScoreKeyWins(at *scoreNode) *scoreKeyWins {
+	return &scoreKeyWins{scoreWinItems{scoreWinMethods{at}, 1}, scoreWinHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n *ScoreKeyWins) At(atValue time.Time) *mapper.ItemNode[Score, Win] {
+func (n *scoreKeyWins) At(atValue time.Time) *mapper.ItemNode[Score, Win] {
 	return mapperimpl.Element[Score, Win](mapperimpl.Next(n.scoreNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
 // ScoreByGameQuery is a query that can be narrowed by {Points}.
-type ScoreByGameQuery struct {
+type scoreByGameQuery struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesIntValues
 }
 
-func newScoreByGameQuery(at *scoreNode) *ScoreByGameQuery {
-	return &ScoreByGameQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
+func newScoreByGameQuery(at *scoreNode) *scoreByGameQuery {
+	return &scoreByGameQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
 }
 
 // Points narrows the query to one {Points}.
-func (n *ScoreByGameQuery) Points(points int) *query.Query[Score, Score] {
+func (n *scoreByGameQuery) Points(points int) *query.Query[Score, Score] {
 	return query.Of[Score](mapperimpl.Next(n.at, 1, mapperimpl.IntValue(points)))
 }
 
 // ScoreByGamePlayerQuery is a query that can be narrowed by {Player}.
-type ScoreByGamePlayerQuery struct {
+type scoreByGamePlayerQuery struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesStringValues
 }
 
-func newScoreByGamePlayerQuery(at *scoreNode) *ScoreByGamePlayerQuery {
-	return &ScoreByGamePlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
+func newScoreByGamePlayerQuery(at *scoreNode) *scoreByGamePlayerQuery {
+	return &scoreByGamePlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
 }
 
 // Player narrows the query to one {Player}.
-func (n *ScoreByGamePlayerQuery) Player(player string) *query.Query[Score, Score] {
+func (n *scoreByGamePlayerQuery) Player(player string) *query.Query[Score, Score] {
 	return query.Of[Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
 }
 
 // ScoreDailyQuery is a query that can be narrowed by {Game}.
-type ScoreDailyQuery struct{ scoreEntitiesIndexQuery }
+type scoreDailyQuery struct{ scoreEntitiesIndexQuery }
 
 // BeginsWith selects the items whose text has the given beginning.
-func (n *ScoreDailyQuery) BeginsWith(begin string) *query.Query[Score, Score] {
+func (n *scoreDailyQuery) BeginsWith(begin string) *query.Query[Score, Score] {
 	return query.Of[Score](mapperimpl.BeginsWith(n.at, begin))
 }
 
-// Game narrows the query to one {Game}.
-func (n *ScoreDailyQuery) Game(game string) *ScoreDailyQueryGame {
-	return &ScoreDailyQueryGame{scoreEntitiesIndexQuery{mapperimpl.Next(n.at, 2, mapperimpl.StringValue(game))}}
+// Game narrows the query to one {Game}. Narrow it by BeginsWith or Player.
+func (n *scoreDailyQuery) Game(game string) *scoreDailyQueryGame {
+	return &scoreDailyQueryGame{scoreEntitiesIndexQuery{mapperimpl.Next(n.at, 2, mapperimpl.StringValue(game))}}
 }
 
 // ScoreDailyQueryGame is a query that can be narrowed by {Player}.
-type ScoreDailyQueryGame struct{ scoreEntitiesIndexQuery }
+type scoreDailyQueryGame struct{ scoreEntitiesIndexQuery }
 
 // BeginsWith selects the items whose text has the given beginning.
-func (n *ScoreDailyQueryGame) BeginsWith(begin string) *query.Query[Score, Score] {
+func (n *scoreDailyQueryGame) BeginsWith(begin string) *query.Query[Score, Score] {
 	return query.Of[Score](mapperimpl.BeginsWith(n.at, begin))
 }
 
-// Player narrows the query to one {Player}.
-func (n *ScoreDailyQueryGame) Player(player string) *ScoreDailyQueryGamePlayer {
+// Player narrows the query to one {Player}. Narrow it by Between, AtLeast, AtMost or Points.
+func (n *scoreDailyQueryGame) Player(player string) *scoreDailyQueryGamePlayer {
 	return newScoreDailyQueryGamePlayer(mapperimpl.Next(n.at, 4, mapperimpl.StringValue(player)))
 }
 
 // ScoreDailyQueryGamePlayer is a query that can be narrowed by {Points:06}.
-type ScoreDailyQueryGamePlayer struct {
+type scoreDailyQueryGamePlayer struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesIntValues
 }
 
-func newScoreDailyQueryGamePlayer(at *scoreNode) *ScoreDailyQueryGamePlayer {
-	return &ScoreDailyQueryGamePlayer{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
+func newScoreDailyQueryGamePlayer(at *scoreNode) *scoreDailyQueryGamePlayer {
+	return &scoreDailyQueryGamePlayer{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
 }
 
 // Points narrows the query to one {Points:06}.
-func (n *ScoreDailyQueryGamePlayer) Points(points int) *query.Query[Score, Score] {
+func (n *scoreDailyQueryGamePlayer) Points(points int) *query.Query[Score, Score] {
 	return query.Of[Score](mapperimpl.Next(n.at, 5, mapperimpl.IntValue(points)))
 }
 
 // ScoreWinsBySeriesQuery is a query that can be narrowed by {At:week}.
-type ScoreWinsBySeriesQuery struct {
+type scoreWinsBySeriesQuery struct {
 	scoreWinIndexQuery
 	scoreWinWeeks
 }
 
-func newScoreWinsBySeriesQuery(at *scoreNode) *ScoreWinsBySeriesQuery {
-	return &ScoreWinsBySeriesQuery{scoreWinIndexQuery{at}, scoreWinWeeks{at}}
+func newScoreWinsBySeriesQuery(at *scoreNode) *scoreWinsBySeriesQuery {
+	return &scoreWinsBySeriesQuery{scoreWinIndexQuery{at}, scoreWinWeeks{at}}
 }
 
 // At narrows the query to one {At:week}.
-func (n *ScoreWinsBySeriesQuery) At(atValue time.Time) *query.Query[Score, Win] {
+func (n *scoreWinsBySeriesQuery) At(atValue time.Time) *query.Query[Score, Win] {
 	return query.Of[Win](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
 
 // ScoreByIDPlayerQuery is a query that can be narrowed by {Player}.
-type ScoreByIDPlayerQuery struct {
+type scoreByIDPlayerQuery struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesStringValues
 }
 
-func newScoreByIDPlayerQuery(at *scoreNode) *ScoreByIDPlayerQuery {
-	return &ScoreByIDPlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
+func newScoreByIDPlayerQuery(at *scoreNode) *scoreByIDPlayerQuery {
+	return &scoreByIDPlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
 }
 
 // Player narrows the query to one {Player}.
-func (n *ScoreByIDPlayerQuery) Player(player string) *query.Query[Score, Score] {
+func (n *scoreByIDPlayerQuery) Player(player string) *query.Query[Score, Score] {
 	return query.Of[Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
 }
 
@@ -1869,57 +1884,57 @@ func (n *scoreWinItems) Put(element Win) *mapper.Patch[Score] {
 	return mapperimpl.Put(n.scoreNode, n.item, nil, element)
 }
 
-// ScoreWinQuery is a selection of elements, and has the methods of a query.
-type ScoreWinQuery struct{ scoreWinMethods }
+// scoreWinQuery is a selection of elements, and has the methods of a query.
+type scoreWinQuery struct{ scoreWinMethods }
 
 type scoreWinHours struct{ base *scoreNode }
 
-func (n *scoreWinHours) of(at *scoreNode) *ScoreWinQuery { return &ScoreWinQuery{scoreWinMethods{at}} }
+func (n *scoreWinHours) of(at *scoreNode) *scoreWinQuery { return &scoreWinQuery{scoreWinMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *scoreWinHours) Year(year int, in ...*time.Location) *ScoreWinQuery {
+func (n *scoreWinHours) Year(year int, in ...*time.Location) *scoreWinQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *scoreWinHours) Month(year int, month time.Month, in ...*time.Location) *ScoreWinQuery {
+func (n *scoreWinHours) Month(year int, month time.Month, in ...*time.Location) *scoreWinQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *scoreWinHours) Day(year int, month time.Month, day int, in ...*time.Location) *ScoreWinQuery {
+func (n *scoreWinHours) Day(year int, month time.Month, day int, in ...*time.Location) *scoreWinQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *scoreWinHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *ScoreWinQuery {
+func (n *scoreWinHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *scoreWinQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *scoreWinHours) Between(from, to time.Time) *ScoreWinQuery {
+func (n *scoreWinHours) Between(from, to time.Time) *scoreWinQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *scoreWinHours) Before(to time.Time) *ScoreWinQuery {
+func (n *scoreWinHours) Before(to time.Time) *scoreWinQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *scoreWinHours) Since(from time.Time) *ScoreWinHoursSince {
-	return &ScoreWinHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *scoreWinHours) Since(from time.Time) *scoreWinHoursSince {
+	return &scoreWinHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// ScoreWinHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type ScoreWinHoursSince struct {
-	ScoreWinQuery
+// scoreWinHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type scoreWinHoursSince struct {
+	scoreWinQuery
 	times *scoreWinHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *ScoreWinHoursSince) Before(to time.Time) *ScoreWinQuery { return n.times.Between(n.from, to) }
+func (n *scoreWinHoursSince) Before(to time.Time) *scoreWinQuery { return n.times.Between(n.from, to) }
 
 type scoreEntitiesIndexQuery struct{ at *scoreNode }
 
@@ -2141,19 +2156,19 @@ func (n *scoreWinWeeks) Before(to time.Time) *query.Query[Score, Win] {
 }
 
 // Since selects the items at a time or later.
-func (n *scoreWinWeeks) Since(from time.Time) *ScoreWinWeeksSince {
-	return &ScoreWinWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *scoreWinWeeks) Since(from time.Time) *scoreWinWeeksSince {
+	return &scoreWinWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// ScoreWinWeeksSince has the items at a time or later. Its methods are those of a query, and Before.
-type ScoreWinWeeksSince struct {
+// scoreWinWeeksSince has the items at a time or later. Its methods are those of a query, and Before.
+type scoreWinWeeksSince struct {
 	*scoreWinQueries
 	times *scoreWinWeeks
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *ScoreWinWeeksSince) Before(to time.Time) *query.Query[Score, Win] {
+func (n *scoreWinWeeksSince) Before(to time.Time) *query.Query[Score, Win] {
 	return n.times.Between(n.from, to)
 }
 
@@ -2180,23 +2195,23 @@ func (n *LedgerKey) Limits() *mapper.ItemNode[Ledger, Limits] {
 	return mapperimpl.Item[Ledger, Limits](mapperimpl.Items(n.ledgerNode, 1, 1), 1)
 }
 
-// Entries selects E#{N:04}.
-func (n *LedgerKey) Entries() *LedgerKeyEntries {
+// Entries selects E#{N:04}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or N.
+func (n *LedgerKey) Entries() *ledgerKeyEntries {
 	return newLedgerKeyEntries(mapperimpl.Items(n.ledgerNode, 2, 1))
 }
 
 // LedgerKeyEntries is a selection, with the methods of a query, that can be narrowed by {N:04}.
-type LedgerKeyEntries struct {
+type ledgerKeyEntries struct {
 	ledgerLedgerEntryItems
 	ledgerLedgerEntryIntValues
 }
 
-func newLedgerKeyEntries(at *ledgerNode) *LedgerKeyEntries {
-	return &LedgerKeyEntries{ledgerLedgerEntryItems{ledgerLedgerEntryMethods{at}, 2}, ledgerLedgerEntryIntValues{at}}
+func newLedgerKeyEntries(at *ledgerNode) *ledgerKeyEntries {
+	return &ledgerKeyEntries{ledgerLedgerEntryItems{ledgerLedgerEntryMethods{at}, 2}, ledgerLedgerEntryIntValues{at}}
 }
 
 // N narrows the selection to one {N:04}.
-func (n *LedgerKeyEntries) N(nValue int) *mapper.ItemNode[Ledger, LedgerEntry] {
+func (n *ledgerKeyEntries) N(nValue int) *mapper.ItemNode[Ledger, LedgerEntry] {
 	return mapperimpl.Element[Ledger, LedgerEntry](mapperimpl.Next(n.ledgerNode, 2, mapperimpl.IntValue(nValue)), 2)
 }
 
@@ -2294,27 +2309,27 @@ func (n *ledgerLedgerEntryItems) Put(element LedgerEntry) *mapper.Patch[Ledger] 
 	return mapperimpl.Put(n.ledgerNode, n.item, nil, element)
 }
 
-// LedgerLedgerEntryQuery is a selection of elements, and has the methods of a query.
-type LedgerLedgerEntryQuery struct{ ledgerLedgerEntryMethods }
+// ledgerLedgerEntryQuery is a selection of elements, and has the methods of a query.
+type ledgerLedgerEntryQuery struct{ ledgerLedgerEntryMethods }
 
 type ledgerLedgerEntryIntValues struct{ base *ledgerNode }
 
-func (n *ledgerLedgerEntryIntValues) of(at *ledgerNode) *LedgerLedgerEntryQuery {
-	return &LedgerLedgerEntryQuery{ledgerLedgerEntryMethods{at}}
+func (n *ledgerLedgerEntryIntValues) of(at *ledgerNode) *ledgerLedgerEntryQuery {
+	return &ledgerLedgerEntryQuery{ledgerLedgerEntryMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *ledgerLedgerEntryIntValues) Between(from, to int) *LedgerLedgerEntryQuery {
+func (n *ledgerLedgerEntryIntValues) Between(from, to int) *ledgerLedgerEntryQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *ledgerLedgerEntryIntValues) AtLeast(from int) *LedgerLedgerEntryQuery {
+func (n *ledgerLedgerEntryIntValues) AtLeast(from int) *ledgerLedgerEntryQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *ledgerLedgerEntryIntValues) AtMost(to int) *LedgerLedgerEntryQuery {
+func (n *ledgerLedgerEntryIntValues) AtMost(to int) *ledgerLedgerEntryQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 

@@ -41,18 +41,19 @@ func (n *GridKey) UintTable() *query.Node[Grid] { return mapperimpl.Table(n.grid
 // BlobTable selects the part in the table blobs.
 func (n *GridKey) BlobTable() *query.Node[Grid] { return mapperimpl.Table(n.gridNode, 3) }
 
-// Digits selects D#{N:03}.
-func (n *GridKey) Digits() *GridKeyDigits {
+// Digits selects D#{N:03}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or N.
+func (n *GridKey) Digits() *gridKeyDigits {
 	return newGridKeyDigits(mapperimpl.Items(n.gridNode, 1, 1))
 }
 
-// Middle selects M#{T}#{N:03}#{K:02}.
-func (n *GridKey) Middle() *GridKeyMiddle {
-	return &GridKeyMiddle{gridCellItems{gridCellMethods{mapperimpl.Items(n.gridNode, 2, 1)}, 2}}
+// Middle selects M#{T}#{N:03}#{K:02}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or T.
+func (n *GridKey) Middle() *gridKeyMiddle {
+	return &gridKeyMiddle{gridCellItems{gridCellMethods{mapperimpl.Items(n.gridNode, 2, 1)}, 2}}
 }
 
-// Signed selects S#{I:sortable}#{T}.
-func (n *GridKey) Signed() *GridKeySigned {
+// Signed selects S#{I:sortable}#{T}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost
+// or I.
+func (n *GridKey) Signed() *gridKeySigned {
 	return newGridKeySigned(mapperimpl.Items(n.gridNode, 3, 1))
 }
 
@@ -66,285 +67,289 @@ func (n *GridKey) Tailed(nValue uint16, t Word) *mapper.ItemNode[Grid, Cell] {
 // AddTailed returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *GridKey) AddTailed(v Cell) *mapper.Patch[Grid] { return mapperimpl.Add(n.gridNode, 4, nil, v) }
 
-// Unsigned selects U#{W:sortable}.
-func (n *GridKey) Unsigned() *GridKeyUnsigned {
+// Unsigned selects U#{W:sortable}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or
+// W.
+func (n *GridKey) Unsigned() *gridKeyUnsigned {
 	return newGridKeyUnsigned(mapperimpl.Items(n.gridNode, 5, 1))
 }
 
-// Joined selects J#{N:03}{K:02}.
-func (n *GridKey) Joined() *GridKeyJoined {
+// Joined selects J#{N:03}{K:02}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or
+// N.
+func (n *GridKey) Joined() *gridKeyJoined {
 	return newGridKeyJoined(mapperimpl.Items(n.gridNode, 6, 1))
 }
 
-// Texts selects T#{T}#{K:02}.
-func (n *GridKey) Texts() *GridKeyTexts {
-	return &GridKeyTexts{gridCellItems{gridCellMethods{mapperimpl.Items(n.gridNode, 7, 1)}, 7}}
+// Texts selects T#{T}#{K:02}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or T.
+func (n *GridKey) Texts() *gridKeyTexts {
+	return &gridKeyTexts{gridCellItems{gridCellMethods{mapperimpl.Items(n.gridNode, 7, 1)}, 7}}
 }
 
-// Raws selects R#{T:raw}.
-func (n *GridKey) Raws() *GridKeyRaws { return newGridKeyRaws(mapperimpl.Items(n.gridNode, 8, 1)) }
+// Raws selects R#{T:raw}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost, BeginsWith
+// or T.
+func (n *GridKey) Raws() *gridKeyRaws { return newGridKeyRaws(mapperimpl.Items(n.gridNode, 8, 1)) }
 
-// Keyed selects K#{key:sortable}.
-func (n *GridKey) Keyed() *GridKeyKeyed { return newGridKeyKeyed(mapperimpl.Items(n.gridNode, 9, 1)) }
+// Keyed selects K#{key:sortable}. It has Add, Put, Map and the methods of a query. Narrow it by Between, AtLeast,
+// AtMost or Key.
+func (n *GridKey) Keyed() *gridKeyKeyed { return newGridKeyKeyed(mapperimpl.Items(n.gridNode, 9, 1)) }
 
-// Named selects N#{key}.
-func (n *GridKey) Named() *GridKeyNamed {
-	return &GridKeyNamed{gridCellItems3{gridCellMethods{mapperimpl.Items(n.gridNode, 10, 1)}, 10}}
+// Named selects N#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
+func (n *GridKey) Named() *gridKeyNamed {
+	return &gridKeyNamed{gridCellItems3{gridCellMethods{mapperimpl.Items(n.gridNode, 10, 1)}, 10}}
 }
 
-// Ints selects {I}.
-func (n *GridKey) Ints() *GridKeyInts { return newGridKeyInts(mapperimpl.Items(n.gridNode, 11, 0)) }
+// Ints selects {I}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or I.
+func (n *GridKey) Ints() *gridKeyInts { return newGridKeyInts(mapperimpl.Items(n.gridNode, 11, 0)) }
 
-// Uints selects {W}.
-func (n *GridKey) Uints() *GridKeyUints { return newGridKeyUints(mapperimpl.Items(n.gridNode, 12, 0)) }
+// Uints selects {W}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or W.
+func (n *GridKey) Uints() *gridKeyUints { return newGridKeyUints(mapperimpl.Items(n.gridNode, 12, 0)) }
 
-// Blobs selects {B}.
-func (n *GridKey) Blobs() *GridKeyBlobs { return newGridKeyBlobs(mapperimpl.Items(n.gridNode, 13, 0)) }
+// Blobs selects {B}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or B.
+func (n *GridKey) Blobs() *gridKeyBlobs { return newGridKeyBlobs(mapperimpl.Items(n.gridNode, 13, 0)) }
 
 // GridKeyDigits is a selection, with the methods of a query, that can be narrowed by {N:03}.
-type GridKeyDigits struct {
+type gridKeyDigits struct {
 	gridCellItems
 	gridCellUint16Values
 }
 
-func newGridKeyDigits(at *gridNode) *GridKeyDigits {
-	return &GridKeyDigits{gridCellItems{gridCellMethods{at}, 1}, gridCellUint16Values{at}}
+func newGridKeyDigits(at *gridNode) *gridKeyDigits {
+	return &gridKeyDigits{gridCellItems{gridCellMethods{at}, 1}, gridCellUint16Values{at}}
 }
 
 // N narrows the selection to one {N:03}.
-func (n *GridKeyDigits) N(nValue uint16) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyDigits) N(nValue uint16) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.UintValue(nValue)), 1)
 }
 
 // GridKeyMiddle is a selection, with the methods of a query, that can be narrowed by {T}.
-type GridKeyMiddle struct{ gridCellItems }
+type gridKeyMiddle struct{ gridCellItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *GridKeyMiddle) BeginsWith(begin string) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *gridKeyMiddle) BeginsWith(begin string) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
 }
 
-// T narrows the selection to one {T}.
-func (n *GridKeyMiddle) T(t Word) *GridKeyMiddleT {
+// T narrows the selection to one {T}. It has the methods of a query. Narrow it by Between, AtLeast, AtMost or N.
+func (n *gridKeyMiddle) T(t Word) *gridKeyMiddleT {
 	return newGridKeyMiddleT(mapperimpl.Next(n.gridNode, 3, mapperimpl.StringValue(t)))
 }
 
-// GridKeyMiddleT is a selection, with the methods of a query, that can be narrowed by {N:03}.
-type GridKeyMiddleT struct {
+// gridKeyMiddleT is a selection, with the methods of a query, that can be narrowed by {N:03}.
+type gridKeyMiddleT struct {
 	gridCellMethods
 	gridCellUint16Values
 }
 
-func newGridKeyMiddleT(at *gridNode) *GridKeyMiddleT {
-	return &GridKeyMiddleT{gridCellMethods{at}, gridCellUint16Values{at}}
+func newGridKeyMiddleT(at *gridNode) *gridKeyMiddleT {
+	return &gridKeyMiddleT{gridCellMethods{at}, gridCellUint16Values{at}}
 }
 
-// N narrows the selection to one {N:03}.
-func (n *GridKeyMiddleT) N(nValue uint16) *GridKeyMiddleTN {
+// N narrows the selection to one {N:03}. It has the methods of a query. Narrow it by Between, AtLeast, AtMost or K.
+func (n *gridKeyMiddleT) N(nValue uint16) *gridKeyMiddleTN {
 	return newGridKeyMiddleTN(mapperimpl.Next(n.gridNode, 5, mapperimpl.UintValue(nValue)))
 }
 
-// GridKeyMiddleTN is a selection, with the methods of a query, that can be narrowed by {K:02}.
-type GridKeyMiddleTN struct {
+// gridKeyMiddleTN is a selection, with the methods of a query, that can be narrowed by {K:02}.
+type gridKeyMiddleTN struct {
 	gridCellMethods
 	gridCellIntValues
 }
 
-func newGridKeyMiddleTN(at *gridNode) *GridKeyMiddleTN {
-	return &GridKeyMiddleTN{gridCellMethods{at}, gridCellIntValues{at}}
+func newGridKeyMiddleTN(at *gridNode) *gridKeyMiddleTN {
+	return &gridKeyMiddleTN{gridCellMethods{at}, gridCellIntValues{at}}
 }
 
 // K narrows the selection to one {K:02}.
-func (n *GridKeyMiddleTN) K(k int) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyMiddleTN) K(k int) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 6, mapperimpl.IntValue(k)), 2)
 }
 
 // GridKeySigned is a selection, with the methods of a query, that can be narrowed by {I:sortable}.
-type GridKeySigned struct {
+type gridKeySigned struct {
 	gridCellItems
 	gridCellInt64Values
 }
 
-func newGridKeySigned(at *gridNode) *GridKeySigned {
-	return &GridKeySigned{gridCellItems{gridCellMethods{at}, 3}, gridCellInt64Values{at}}
+func newGridKeySigned(at *gridNode) *gridKeySigned {
+	return &gridKeySigned{gridCellItems{gridCellMethods{at}, 3}, gridCellInt64Values{at}}
 }
 
-// I narrows the selection to one {I:sortable}.
-func (n *GridKeySigned) I(i int64) *GridKeySignedI {
-	return &GridKeySignedI{gridCellMethods{mapperimpl.Next(n.gridNode, 3, mapperimpl.IntValue(i))}}
+// I narrows the selection to one {I:sortable}. It has the methods of a query. Narrow it by BeginsWith or T.
+func (n *gridKeySigned) I(i int64) *gridKeySignedI {
+	return &gridKeySignedI{gridCellMethods{mapperimpl.Next(n.gridNode, 3, mapperimpl.IntValue(i))}}
 }
 
-// GridKeySignedI is a selection, with the methods of a query, that can be narrowed by {T}.
-type GridKeySignedI struct{ gridCellMethods }
+// gridKeySignedI is a selection, with the methods of a query, that can be narrowed by {T}.
+type gridKeySignedI struct{ gridCellMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *GridKeySignedI) BeginsWith(begin string) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *gridKeySignedI) BeginsWith(begin string) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
 }
 
 // T narrows the selection to one {T}.
-func (n *GridKeySignedI) T(t Word) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeySignedI) T(t Word) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 4, mapperimpl.StringValue(t)), 3)
 }
 
 // GridKeyUnsigned is a selection, with the methods of a query, that can be narrowed by {W:sortable}.
-type GridKeyUnsigned struct {
+type gridKeyUnsigned struct {
 	gridCellItems
 	gridCellUint64Values
 }
 
-func newGridKeyUnsigned(at *gridNode) *GridKeyUnsigned {
-	return &GridKeyUnsigned{gridCellItems{gridCellMethods{at}, 5}, gridCellUint64Values{at}}
+func newGridKeyUnsigned(at *gridNode) *gridKeyUnsigned {
+	return &gridKeyUnsigned{gridCellItems{gridCellMethods{at}, 5}, gridCellUint64Values{at}}
 }
 
 // W narrows the selection to one {W:sortable}.
-func (n *GridKeyUnsigned) W(w uint64) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyUnsigned) W(w uint64) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.UintValue(w)), 5)
 }
 
 // GridKeyJoined is a selection, with the methods of a query, that can be narrowed by {N:03}.
-type GridKeyJoined struct {
+type gridKeyJoined struct {
 	gridCellItems
 	gridCellUint16Values
 }
 
-func newGridKeyJoined(at *gridNode) *GridKeyJoined {
-	return &GridKeyJoined{gridCellItems{gridCellMethods{at}, 6}, gridCellUint16Values{at}}
+func newGridKeyJoined(at *gridNode) *gridKeyJoined {
+	return &gridKeyJoined{gridCellItems{gridCellMethods{at}, 6}, gridCellUint16Values{at}}
 }
 
-// N narrows the selection to one {N:03}.
-func (n *GridKeyJoined) N(nValue uint16) *GridKeyJoinedN {
+// N narrows the selection to one {N:03}. It has the methods of a query. Narrow it by Between, AtLeast, AtMost or K.
+func (n *gridKeyJoined) N(nValue uint16) *gridKeyJoinedN {
 	return newGridKeyJoinedN(mapperimpl.Next(n.gridNode, 2, mapperimpl.UintValue(nValue)))
 }
 
-// GridKeyJoinedN is a selection, with the methods of a query, that can be narrowed by {K:02}.
-type GridKeyJoinedN struct {
+// gridKeyJoinedN is a selection, with the methods of a query, that can be narrowed by {K:02}.
+type gridKeyJoinedN struct {
 	gridCellMethods
 	gridCellIntValues
 }
 
-func newGridKeyJoinedN(at *gridNode) *GridKeyJoinedN {
-	return &GridKeyJoinedN{gridCellMethods{at}, gridCellIntValues{at}}
+func newGridKeyJoinedN(at *gridNode) *gridKeyJoinedN {
+	return &gridKeyJoinedN{gridCellMethods{at}, gridCellIntValues{at}}
 }
 
 // K narrows the selection to one {K:02}.
-func (n *GridKeyJoinedN) K(k int) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyJoinedN) K(k int) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 3, mapperimpl.IntValue(k)), 6)
 }
 
 // GridKeyTexts is a selection, with the methods of a query, that can be narrowed by {T}.
-type GridKeyTexts struct{ gridCellItems }
+type gridKeyTexts struct{ gridCellItems }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *GridKeyTexts) BeginsWith(begin string) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *gridKeyTexts) BeginsWith(begin string) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
 }
 
-// T narrows the selection to one {T}.
-func (n *GridKeyTexts) T(t Word) *GridKeyTextsT {
+// T narrows the selection to one {T}. It has the methods of a query. Narrow it by Between, AtLeast, AtMost or K.
+func (n *gridKeyTexts) T(t Word) *gridKeyTextsT {
 	return newGridKeyTextsT(mapperimpl.Next(n.gridNode, 3, mapperimpl.StringValue(t)))
 }
 
-// GridKeyTextsT is a selection, with the methods of a query, that can be narrowed by {K:02}.
-type GridKeyTextsT struct {
+// gridKeyTextsT is a selection, with the methods of a query, that can be narrowed by {K:02}.
+type gridKeyTextsT struct {
 	gridCellMethods
 	gridCellIntValues
 }
 
-func newGridKeyTextsT(at *gridNode) *GridKeyTextsT {
-	return &GridKeyTextsT{gridCellMethods{at}, gridCellIntValues{at}}
+func newGridKeyTextsT(at *gridNode) *gridKeyTextsT {
+	return &gridKeyTextsT{gridCellMethods{at}, gridCellIntValues{at}}
 }
 
 // K narrows the selection to one {K:02}.
-func (n *GridKeyTextsT) K(k int) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyTextsT) K(k int) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 4, mapperimpl.IntValue(k)), 7)
 }
 
 // GridKeyRaws is a selection, with the methods of a query, that can be narrowed by {T:raw}.
-type GridKeyRaws struct {
+type gridKeyRaws struct {
 	gridCellItems
 	gridCellWordValues
 }
 
-func newGridKeyRaws(at *gridNode) *GridKeyRaws {
-	return &GridKeyRaws{gridCellItems{gridCellMethods{at}, 8}, gridCellWordValues{at}}
+func newGridKeyRaws(at *gridNode) *gridKeyRaws {
+	return &gridKeyRaws{gridCellItems{gridCellMethods{at}, 8}, gridCellWordValues{at}}
 }
 
 // T narrows the selection to one {T:raw}.
-func (n *GridKeyRaws) T(t Word) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyRaws) T(t Word) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.StringValue(t)), 8)
 }
 
 // GridKeyKeyed is a selection, with the methods of a query, that can be narrowed by {key:sortable}.
-type GridKeyKeyed struct {
+type gridKeyKeyed struct {
 	gridCellItems2
 	gridCellInt32Values
 }
 
-func newGridKeyKeyed(at *gridNode) *GridKeyKeyed {
-	return &GridKeyKeyed{gridCellItems2{gridCellMethods{at}, 9}, gridCellInt32Values{at}}
+func newGridKeyKeyed(at *gridNode) *gridKeyKeyed {
+	return &gridKeyKeyed{gridCellItems2{gridCellMethods{at}, 9}, gridCellInt32Values{at}}
 }
 
 // Key narrows the selection to one {key:sortable}.
-func (n *GridKeyKeyed) Key(key int32) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyKeyed) Key(key int32) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.IntValue(key)), 9)
 }
 
 // GridKeyNamed is a selection, with the methods of a query, that can be narrowed by {key}.
-type GridKeyNamed struct{ gridCellItems3 }
+type gridKeyNamed struct{ gridCellItems3 }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *GridKeyNamed) BeginsWith(begin string) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *gridKeyNamed) BeginsWith(begin string) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
 }
 
 // Key narrows the selection to one {key}.
-func (n *GridKeyNamed) Key(key Word) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyNamed) Key(key Word) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.StringValue(key)), 10)
 }
 
 // GridKeyInts is a selection, with the methods of a query, that can be narrowed by {I}.
-type GridKeyInts struct {
+type gridKeyInts struct {
 	gridCellItems
 	gridCellInt64Values
 }
 
-func newGridKeyInts(at *gridNode) *GridKeyInts {
-	return &GridKeyInts{gridCellItems{gridCellMethods{at}, 11}, gridCellInt64Values{at}}
+func newGridKeyInts(at *gridNode) *gridKeyInts {
+	return &gridKeyInts{gridCellItems{gridCellMethods{at}, 11}, gridCellInt64Values{at}}
 }
 
 // I narrows the selection to one {I}.
-func (n *GridKeyInts) I(i int64) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyInts) I(i int64) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 1, mapperimpl.IntValue(i)), 11)
 }
 
 // GridKeyUints is a selection, with the methods of a query, that can be narrowed by {W}.
-type GridKeyUints struct {
+type gridKeyUints struct {
 	gridCellItems
 	gridCellUint64Values
 }
 
-func newGridKeyUints(at *gridNode) *GridKeyUints {
-	return &GridKeyUints{gridCellItems{gridCellMethods{at}, 12}, gridCellUint64Values{at}}
+func newGridKeyUints(at *gridNode) *gridKeyUints {
+	return &gridKeyUints{gridCellItems{gridCellMethods{at}, 12}, gridCellUint64Values{at}}
 }
 
 // W narrows the selection to one {W}.
-func (n *GridKeyUints) W(w uint64) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyUints) W(w uint64) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 1, mapperimpl.UintValue(w)), 12)
 }
 
 // GridKeyBlobs is a selection, with the methods of a query, that can be narrowed by {B}.
-type GridKeyBlobs struct {
+type gridKeyBlobs struct {
 	gridCellItems
 	gridCellSliceOfByteValues
 }
 
-func newGridKeyBlobs(at *gridNode) *GridKeyBlobs {
-	return &GridKeyBlobs{gridCellItems{gridCellMethods{at}, 13}, gridCellSliceOfByteValues{at}}
+func newGridKeyBlobs(at *gridNode) *gridKeyBlobs {
+	return &gridKeyBlobs{gridCellItems{gridCellMethods{at}, 13}, gridCellSliceOfByteValues{at}}
 }
 
 // B narrows the selection to one {B}.
-func (n *GridKeyBlobs) B(b []byte) *mapper.ItemNode[Grid, Cell] {
+func (n *gridKeyBlobs) B(b []byte) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 1, mapperimpl.BytesValue(b)), 13)
 }
 
@@ -432,116 +437,116 @@ func (n *gridCellItems) Put(element Cell) *mapper.Patch[Grid] {
 	return mapperimpl.Put(n.gridNode, n.item, nil, element)
 }
 
-// GridCellQuery is a selection of elements, and has the methods of a query.
-type GridCellQuery struct{ gridCellMethods }
+// gridCellQuery is a selection of elements, and has the methods of a query.
+type gridCellQuery struct{ gridCellMethods }
 
 type gridCellUint16Values struct{ base *gridNode }
 
-func (n *gridCellUint16Values) of(at *gridNode) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{at}}
+func (n *gridCellUint16Values) of(at *gridNode) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *gridCellUint16Values) Between(from, to uint16) *GridCellQuery {
+func (n *gridCellUint16Values) Between(from, to uint16) *gridCellQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.UintValue(from), mapperimpl.UintValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellUint16Values) AtLeast(from uint16) *GridCellQuery {
+func (n *gridCellUint16Values) AtLeast(from uint16) *gridCellQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.UintValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellUint16Values) AtMost(to uint16) *GridCellQuery {
+func (n *gridCellUint16Values) AtMost(to uint16) *gridCellQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.UintValue(to)))
 }
 
 type gridCellIntValues struct{ base *gridNode }
 
-func (n *gridCellIntValues) of(at *gridNode) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{at}}
+func (n *gridCellIntValues) of(at *gridNode) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *gridCellIntValues) Between(from, to int) *GridCellQuery {
+func (n *gridCellIntValues) Between(from, to int) *gridCellQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellIntValues) AtLeast(from int) *GridCellQuery {
+func (n *gridCellIntValues) AtLeast(from int) *gridCellQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellIntValues) AtMost(to int) *GridCellQuery {
+func (n *gridCellIntValues) AtMost(to int) *gridCellQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 type gridCellInt64Values struct{ base *gridNode }
 
-func (n *gridCellInt64Values) of(at *gridNode) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{at}}
+func (n *gridCellInt64Values) of(at *gridNode) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *gridCellInt64Values) Between(from, to int64) *GridCellQuery {
+func (n *gridCellInt64Values) Between(from, to int64) *gridCellQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellInt64Values) AtLeast(from int64) *GridCellQuery {
+func (n *gridCellInt64Values) AtLeast(from int64) *gridCellQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellInt64Values) AtMost(to int64) *GridCellQuery {
+func (n *gridCellInt64Values) AtMost(to int64) *gridCellQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 type gridCellUint64Values struct{ base *gridNode }
 
-func (n *gridCellUint64Values) of(at *gridNode) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{at}}
+func (n *gridCellUint64Values) of(at *gridNode) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *gridCellUint64Values) Between(from, to uint64) *GridCellQuery {
+func (n *gridCellUint64Values) Between(from, to uint64) *gridCellQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.UintValue(from), mapperimpl.UintValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellUint64Values) AtLeast(from uint64) *GridCellQuery {
+func (n *gridCellUint64Values) AtLeast(from uint64) *gridCellQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.UintValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellUint64Values) AtMost(to uint64) *GridCellQuery {
+func (n *gridCellUint64Values) AtMost(to uint64) *gridCellQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.UintValue(to)))
 }
 
 type gridCellWordValues struct{ base *gridNode }
 
-func (n *gridCellWordValues) of(at *gridNode) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{at}}
+func (n *gridCellWordValues) of(at *gridNode) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *gridCellWordValues) Between(from, to Word) *GridCellQuery {
+func (n *gridCellWordValues) Between(from, to Word) *gridCellQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellWordValues) AtLeast(from Word) *GridCellQuery {
+func (n *gridCellWordValues) AtLeast(from Word) *gridCellQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellWordValues) AtMost(to Word) *GridCellQuery {
+func (n *gridCellWordValues) AtMost(to Word) *gridCellQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
 }
 
 // BeginsWith selects the items whose text has the given beginning.
-func (n *gridCellWordValues) BeginsWith(begin string) *GridCellQuery {
+func (n *gridCellWordValues) BeginsWith(begin string) *gridCellQuery {
 	return n.of(mapperimpl.BeginsWith(n.base, begin))
 }
 
@@ -570,22 +575,22 @@ func (n *gridCellItems2) Map(
 
 type gridCellInt32Values struct{ base *gridNode }
 
-func (n *gridCellInt32Values) of(at *gridNode) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{at}}
+func (n *gridCellInt32Values) of(at *gridNode) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *gridCellInt32Values) Between(from, to int32) *GridCellQuery {
+func (n *gridCellInt32Values) Between(from, to int32) *gridCellQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellInt32Values) AtLeast(from int32) *GridCellQuery {
+func (n *gridCellInt32Values) AtLeast(from int32) *gridCellQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellInt32Values) AtMost(to int32) *GridCellQuery {
+func (n *gridCellInt32Values) AtMost(to int32) *gridCellQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -614,22 +619,22 @@ func (n *gridCellItems3) Map(
 
 type gridCellSliceOfByteValues struct{ base *gridNode }
 
-func (n *gridCellSliceOfByteValues) of(at *gridNode) *GridCellQuery {
-	return &GridCellQuery{gridCellMethods{at}}
+func (n *gridCellSliceOfByteValues) of(at *gridNode) *gridCellQuery {
+	return &gridCellQuery{gridCellMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *gridCellSliceOfByteValues) Between(from, to []byte) *GridCellQuery {
+func (n *gridCellSliceOfByteValues) Between(from, to []byte) *gridCellQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.BytesValue(from), mapperimpl.BytesValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellSliceOfByteValues) AtLeast(from []byte) *GridCellQuery {
+func (n *gridCellSliceOfByteValues) AtLeast(from []byte) *gridCellQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.BytesValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellSliceOfByteValues) AtMost(to []byte) *GridCellQuery {
+func (n *gridCellSliceOfByteValues) AtMost(to []byte) *gridCellQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.BytesValue(to)))
 }
 
@@ -638,8 +643,8 @@ func DraftByDocN(doc string, nValue int) *DraftKey {
 	return &DraftKey{mapperimpl.Entity[Draft](mapperimpl.StringValue(doc), mapperimpl.IntValue(nValue))}
 }
 
-// DraftByDoc queries all entities with the partition key DOC#{Doc}.
-func DraftByDoc(doc string) *DraftQuery {
+// DraftByDoc queries all entities with the partition key DOC#{Doc}. Narrow it by Between, AtLeast or AtMost.
+func DraftByDoc(doc string) *draftQuery {
 	return newDraftQuery(mapperimpl.Items(mapperimpl.Entity[Draft](mapperimpl.StringValue(doc)), 0, 1))
 }
 
@@ -656,33 +661,34 @@ func (n *DraftKey) Root() *mapper.ItemNode[Draft, Draft] {
 	return mapperimpl.Item[Draft, Draft](mapperimpl.Items(n.draftNode, 0, 2), 0)
 }
 
-// Lines selects V#{^N:04}#{Line:02}.
-func (n *DraftKey) Lines() *DraftKeyLines {
+// Lines selects V#{^N:04}#{Line:02}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost
+// or Line.
+func (n *DraftKey) Lines() *draftKeyLines {
 	return newDraftKeyLines(mapperimpl.Items(n.draftNode, 1, 1))
 }
 
 // DraftQuery is a query that can be narrowed by {N:04}.
-type DraftQuery struct {
+type draftQuery struct {
 	draftEntitiesFlatQuery
 	draftEntitiesIntValues
 }
 
-func newDraftQuery(at *draftNode) *DraftQuery {
-	return &DraftQuery{draftEntitiesFlatQuery{at}, draftEntitiesIntValues{at}}
+func newDraftQuery(at *draftNode) *draftQuery {
+	return &draftQuery{draftEntitiesFlatQuery{at}, draftEntitiesIntValues{at}}
 }
 
 // DraftKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
-type DraftKeyLines struct {
+type draftKeyLines struct {
 	draftLineItems
 	draftLineIntValues
 }
 
-func newDraftKeyLines(at *draftNode) *DraftKeyLines {
-	return &DraftKeyLines{draftLineItems{draftLineMethods{at}, 1}, draftLineIntValues{at}}
+func newDraftKeyLines(at *draftNode) *draftKeyLines {
+	return &draftKeyLines{draftLineItems{draftLineMethods{at}, 1}, draftLineIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:02}.
-func (n *DraftKeyLines) Line(line int) *mapper.ItemNode[Draft, Line] {
+func (n *draftKeyLines) Line(line int) *mapper.ItemNode[Draft, Line] {
 	return mapperimpl.Element[Draft, Line](mapperimpl.Next(n.draftNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
@@ -867,27 +873,27 @@ func (n *draftLineItems) Put(element Line) *mapper.Patch[Draft] {
 	return mapperimpl.Put(n.draftNode, n.item, nil, element)
 }
 
-// DraftLineQuery is a selection of elements, and has the methods of a query.
-type DraftLineQuery struct{ draftLineMethods }
+// draftLineQuery is a selection of elements, and has the methods of a query.
+type draftLineQuery struct{ draftLineMethods }
 
 type draftLineIntValues struct{ base *draftNode }
 
-func (n *draftLineIntValues) of(at *draftNode) *DraftLineQuery {
-	return &DraftLineQuery{draftLineMethods{at}}
+func (n *draftLineIntValues) of(at *draftNode) *draftLineQuery {
+	return &draftLineQuery{draftLineMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *draftLineIntValues) Between(from, to int) *DraftLineQuery {
+func (n *draftLineIntValues) Between(from, to int) *draftLineQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *draftLineIntValues) AtLeast(from int) *DraftLineQuery {
+func (n *draftLineIntValues) AtLeast(from int) *draftLineQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *draftLineIntValues) AtMost(to int) *DraftLineQuery {
+func (n *draftLineIntValues) AtMost(to int) *draftLineQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -896,8 +902,8 @@ func LevelByMapN(mapValue string, nValue int64) *LevelKey {
 	return &LevelKey{mapperimpl.Entity[Level](mapperimpl.StringValue(mapValue), mapperimpl.IntValue(nValue))}
 }
 
-// LevelByMap queries all entities with the partition key MAP#{Map}.
-func LevelByMap(mapValue string) *LevelQuery {
+// LevelByMap queries all entities with the partition key MAP#{Map}. Narrow it by Between, AtLeast or AtMost.
+func LevelByMap(mapValue string) *levelQuery {
 	return newLevelQuery(mapperimpl.Items(mapperimpl.Entity[Level](mapperimpl.StringValue(mapValue)), 0, 0))
 }
 
@@ -915,13 +921,13 @@ func (n *LevelKey) Root() *mapper.ItemNode[Level, Level] {
 }
 
 // LevelQuery is a query that can be narrowed by {N}.
-type LevelQuery struct {
+type levelQuery struct {
 	levelEntitiesFlatQuery
 	levelEntitiesInt64Values
 }
 
-func newLevelQuery(at *levelNode) *LevelQuery {
-	return &LevelQuery{levelEntitiesFlatQuery{at}, levelEntitiesInt64Values{at}}
+func newLevelQuery(at *levelNode) *levelQuery {
+	return &levelQuery{levelEntitiesFlatQuery{at}, levelEntitiesInt64Values{at}}
 }
 
 type levelNode = query.Node[Level]
@@ -1026,9 +1032,9 @@ func LabelByMapText(mapValue string, textValue string) *LabelKey {
 	return &LabelKey{mapperimpl.Entity[Label](mapperimpl.StringValue(mapValue), mapperimpl.StringValue(textValue))}
 }
 
-// LabelByMap queries all entities with the partition key MAP#{Map}.
-func LabelByMap(mapValue string) *LabelQuery {
-	return &LabelQuery{
+// LabelByMap queries all entities with the partition key MAP#{Map}. Narrow it by BeginsWith.
+func LabelByMap(mapValue string) *labelQuery {
+	return &labelQuery{
 		labelEntitiesFlatQuery{mapperimpl.Items(mapperimpl.Entity[Label](mapperimpl.StringValue(mapValue)), 0, 1)},
 	}
 }
@@ -1046,31 +1052,32 @@ func (n *LabelKey) Root() *mapper.ItemNode[Label, Label] {
 	return mapperimpl.Item[Label, Label](mapperimpl.Items(n.labelNode, 0, 3), 0)
 }
 
-// Lines selects L#{^Text}#LINE#{Line:02}.
-func (n *LabelKey) Lines() *LabelKeyLines {
+// Lines selects L#{^Text}#LINE#{Line:02}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast,
+// AtMost or Line.
+func (n *LabelKey) Lines() *labelKeyLines {
 	return newLabelKeyLines(mapperimpl.Items(n.labelNode, 1, 3))
 }
 
 // LabelQuery is a query that can be narrowed by {Text}.
-type LabelQuery struct{ labelEntitiesFlatQuery }
+type labelQuery struct{ labelEntitiesFlatQuery }
 
 // BeginsWith selects the items whose text has the given beginning.
-func (n *LabelQuery) BeginsWith(begin string) *query.Query[Label, Label] {
+func (n *labelQuery) BeginsWith(begin string) *query.Query[Label, Label] {
 	return query.Of[Label](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // LabelKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
-type LabelKeyLines struct {
+type labelKeyLines struct {
 	labelLineItems
 	labelLineIntValues
 }
 
-func newLabelKeyLines(at *labelNode) *LabelKeyLines {
-	return &LabelKeyLines{labelLineItems{labelLineMethods{at}, 1}, labelLineIntValues{at}}
+func newLabelKeyLines(at *labelNode) *labelKeyLines {
+	return &labelKeyLines{labelLineItems{labelLineMethods{at}, 1}, labelLineIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:02}.
-func (n *LabelKeyLines) Line(line int) *mapper.ItemNode[Label, Line] {
+func (n *labelKeyLines) Line(line int) *mapper.ItemNode[Label, Line] {
 	return mapperimpl.Element[Label, Line](mapperimpl.Next(n.labelNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
@@ -1234,27 +1241,27 @@ func (n *labelLineItems) Put(element Line) *mapper.Patch[Label] {
 	return mapperimpl.Put(n.labelNode, n.item, nil, element)
 }
 
-// LabelLineQuery is a selection of elements, and has the methods of a query.
-type LabelLineQuery struct{ labelLineMethods }
+// labelLineQuery is a selection of elements, and has the methods of a query.
+type labelLineQuery struct{ labelLineMethods }
 
 type labelLineIntValues struct{ base *labelNode }
 
-func (n *labelLineIntValues) of(at *labelNode) *LabelLineQuery {
-	return &LabelLineQuery{labelLineMethods{at}}
+func (n *labelLineIntValues) of(at *labelNode) *labelLineQuery {
+	return &labelLineQuery{labelLineMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *labelLineIntValues) Between(from, to int) *LabelLineQuery {
+func (n *labelLineIntValues) Between(from, to int) *labelLineQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *labelLineIntValues) AtLeast(from int) *LabelLineQuery {
+func (n *labelLineIntValues) AtLeast(from int) *labelLineQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *labelLineIntValues) AtMost(to int) *LabelLineQuery {
+func (n *labelLineIntValues) AtMost(to int) *labelLineQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -1263,8 +1270,9 @@ func MomentByDocAt(doc string, atValue time.Time) *MomentKey {
 	return &MomentKey{mapperimpl.Entity[Moment](mapperimpl.StringValue(doc), mapperimpl.TimeValue(atValue))}
 }
 
-// MomentByDoc queries all entities with the partition key DOC#{Doc}.
-func MomentByDoc(doc string) *MomentQuery {
+// MomentByDoc queries all entities with the partition key DOC#{Doc}. Narrow it by Year, Month, Day, Hour, Between,
+// Before or Since.
+func MomentByDoc(doc string) *momentQuery {
 	return newMomentQuery(mapperimpl.Items(mapperimpl.Entity[Moment](mapperimpl.StringValue(doc)), 0, 1))
 }
 
@@ -1281,33 +1289,34 @@ func (n *MomentKey) Root() *mapper.ItemNode[Moment, Moment] {
 	return mapperimpl.Item[Moment, Moment](mapperimpl.Items(n.momentNode, 0, 2), 0)
 }
 
-// Lines selects AT#{^At:seconds}#{Line:02}.
-func (n *MomentKey) Lines() *MomentKeyLines {
+// Lines selects AT#{^At:seconds}#{Line:02}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast,
+// AtMost or Line.
+func (n *MomentKey) Lines() *momentKeyLines {
 	return newMomentKeyLines(mapperimpl.Items(n.momentNode, 1, 1))
 }
 
 // MomentQuery is a query that can be narrowed by {At:seconds}.
-type MomentQuery struct {
+type momentQuery struct {
 	momentEntitiesFlatQuery
 	momentEntitiesHours
 }
 
-func newMomentQuery(at *momentNode) *MomentQuery {
-	return &MomentQuery{momentEntitiesFlatQuery{at}, momentEntitiesHours{at}}
+func newMomentQuery(at *momentNode) *momentQuery {
+	return &momentQuery{momentEntitiesFlatQuery{at}, momentEntitiesHours{at}}
 }
 
 // MomentKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
-type MomentKeyLines struct {
+type momentKeyLines struct {
 	momentLineItems
 	momentLineIntValues
 }
 
-func newMomentKeyLines(at *momentNode) *MomentKeyLines {
-	return &MomentKeyLines{momentLineItems{momentLineMethods{at}, 1}, momentLineIntValues{at}}
+func newMomentKeyLines(at *momentNode) *momentKeyLines {
+	return &momentKeyLines{momentLineItems{momentLineMethods{at}, 1}, momentLineIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:02}.
-func (n *MomentKeyLines) Line(line int) *mapper.ItemNode[Moment, Line] {
+func (n *momentKeyLines) Line(line int) *mapper.ItemNode[Moment, Line] {
 	return mapperimpl.Element[Moment, Line](mapperimpl.Next(n.momentNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
@@ -1430,19 +1439,19 @@ func (n *momentEntitiesHours) Before(to time.Time) *query.Query[Moment, Moment] 
 }
 
 // Since selects the items at a time or later.
-func (n *momentEntitiesHours) Since(from time.Time) *MomentEntitiesHoursSince {
-	return &MomentEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *momentEntitiesHours) Since(from time.Time) *momentEntitiesHoursSince {
+	return &momentEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// MomentEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type MomentEntitiesHoursSince struct {
+// momentEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type momentEntitiesHoursSince struct {
 	*momentEntitiesQueries
 	times *momentEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *MomentEntitiesHoursSince) Before(to time.Time) *query.Query[Moment, Moment] {
+func (n *momentEntitiesHoursSince) Before(to time.Time) *query.Query[Moment, Moment] {
 	return n.times.Between(n.from, to)
 }
 
@@ -1532,27 +1541,27 @@ func (n *momentLineItems) Put(element Line) *mapper.Patch[Moment] {
 	return mapperimpl.Put(n.momentNode, n.item, nil, element)
 }
 
-// MomentLineQuery is a selection of elements, and has the methods of a query.
-type MomentLineQuery struct{ momentLineMethods }
+// momentLineQuery is a selection of elements, and has the methods of a query.
+type momentLineQuery struct{ momentLineMethods }
 
 type momentLineIntValues struct{ base *momentNode }
 
-func (n *momentLineIntValues) of(at *momentNode) *MomentLineQuery {
-	return &MomentLineQuery{momentLineMethods{at}}
+func (n *momentLineIntValues) of(at *momentNode) *momentLineQuery {
+	return &momentLineQuery{momentLineMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *momentLineIntValues) Between(from, to int) *MomentLineQuery {
+func (n *momentLineIntValues) Between(from, to int) *momentLineQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *momentLineIntValues) AtLeast(from int) *MomentLineQuery {
+func (n *momentLineIntValues) AtLeast(from int) *momentLineQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *momentLineIntValues) AtMost(to int) *MomentLineQuery {
+func (n *momentLineIntValues) AtMost(to int) *momentLineQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 

@@ -79,8 +79,8 @@ func TripByID(id string) *TripKey {
 }
 
 // TripByDriver queries the index byDriver for the Trip entities with the partition key DRIVER#{Driver}. It returns all
-// fields of the item HEAD.
-func TripByDriver(driver string) *TripByDriverQuery {
+// fields of the item HEAD. Narrow it by Year, Month, Day, Hour, Between, Before, Since or Started.
+func TripByDriver(driver string) *tripByDriverQuery {
 	return newTripByDriverQuery(mapperimpl.Index[Trip](0, 0, 0, mapperimpl.StringValue(driver)))
 }
 
@@ -97,38 +97,39 @@ func (n *TripKey) Root() *mapper.ItemNode[Trip, Trip] {
 	return mapperimpl.Item[Trip, Trip](mapperimpl.Items(n.tripNode, 0, 1), 0)
 }
 
-// Events selects EVENT#{At:seconds}.
-func (n *TripKey) Events() *TripKeyEvents {
+// Events selects EVENT#{At:seconds}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day, Hour,
+// Between, Before, Since or At.
+func (n *TripKey) Events() *tripKeyEvents {
 	return newTripKeyEvents(mapperimpl.Items(n.tripNode, 1, 1))
 }
 
 // TripKeyEvents is a selection, with the methods of a query, that can be narrowed by {At:seconds}.
-type TripKeyEvents struct {
+type tripKeyEvents struct {
 	tripEventItems
 	tripEventHours
 }
 
-func newTripKeyEvents(at *tripNode) *TripKeyEvents {
-	return &TripKeyEvents{tripEventItems{tripEventMethods{at}, 1}, tripEventHours{at}}
+func newTripKeyEvents(at *tripNode) *tripKeyEvents {
+	return &tripKeyEvents{tripEventItems{tripEventMethods{at}, 1}, tripEventHours{at}}
 }
 
 // At narrows the selection to one {At:seconds}.
-func (n *TripKeyEvents) At(atValue time.Time) *mapper.ItemNode[Trip, Event] {
+func (n *tripKeyEvents) At(atValue time.Time) *mapper.ItemNode[Trip, Event] {
 	return mapperimpl.Element[Trip, Event](mapperimpl.Next(n.tripNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
 // TripByDriverQuery is a query that can be narrowed by {Started:seconds}.
-type TripByDriverQuery struct {
+type tripByDriverQuery struct {
 	tripEntitiesIndexQuery
 	tripEntitiesHours
 }
 
-func newTripByDriverQuery(at *tripNode) *TripByDriverQuery {
-	return &TripByDriverQuery{tripEntitiesIndexQuery{at}, tripEntitiesHours{at}}
+func newTripByDriverQuery(at *tripNode) *tripByDriverQuery {
+	return &tripByDriverQuery{tripEntitiesIndexQuery{at}, tripEntitiesHours{at}}
 }
 
 // Started narrows the query to one {Started:seconds}.
-func (n *TripByDriverQuery) Started(started time.Time) *query.Query[Trip, Trip] {
+func (n *tripByDriverQuery) Started(started time.Time) *query.Query[Trip, Trip] {
 	return query.Of[Trip](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(started)))
 }
 
@@ -218,59 +219,59 @@ func (n *tripEventItems) Put(element Event) *mapper.Patch[Trip] {
 	return mapperimpl.Put(n.tripNode, n.item, nil, element)
 }
 
-// TripEventQuery is a selection of elements, and has the methods of a query.
-type TripEventQuery struct{ tripEventMethods }
+// tripEventQuery is a selection of elements, and has the methods of a query.
+type tripEventQuery struct{ tripEventMethods }
 
 type tripEventHours struct{ base *tripNode }
 
-func (n *tripEventHours) of(at *tripNode) *TripEventQuery {
-	return &TripEventQuery{tripEventMethods{at}}
+func (n *tripEventHours) of(at *tripNode) *tripEventQuery {
+	return &tripEventQuery{tripEventMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n *tripEventHours) Year(year int, in ...*time.Location) *TripEventQuery {
+func (n *tripEventHours) Year(year int, in ...*time.Location) *tripEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *tripEventHours) Month(year int, month time.Month, in ...*time.Location) *TripEventQuery {
+func (n *tripEventHours) Month(year int, month time.Month, in ...*time.Location) *tripEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *tripEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *TripEventQuery {
+func (n *tripEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *tripEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *tripEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *TripEventQuery {
+func (n *tripEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *tripEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *tripEventHours) Between(from, to time.Time) *TripEventQuery {
+func (n *tripEventHours) Between(from, to time.Time) *tripEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *tripEventHours) Before(to time.Time) *TripEventQuery {
+func (n *tripEventHours) Before(to time.Time) *tripEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n *tripEventHours) Since(from time.Time) *TripEventHoursSince {
-	return &TripEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *tripEventHours) Since(from time.Time) *tripEventHoursSince {
+	return &tripEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// TripEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type TripEventHoursSince struct {
-	TripEventQuery
+// tripEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type tripEventHoursSince struct {
+	tripEventQuery
 	times *tripEventHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *TripEventHoursSince) Before(to time.Time) *TripEventQuery {
+func (n *tripEventHoursSince) Before(to time.Time) *tripEventQuery {
 	return n.times.Between(n.from, to)
 }
 
@@ -387,19 +388,19 @@ func (n *tripEntitiesHours) Before(to time.Time) *query.Query[Trip, Trip] {
 }
 
 // Since selects the items at a time or later.
-func (n *tripEntitiesHours) Since(from time.Time) *TripEntitiesHoursSince {
-	return &TripEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *tripEntitiesHours) Since(from time.Time) *tripEntitiesHoursSince {
+	return &tripEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-// TripEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
-type TripEntitiesHoursSince struct {
+// tripEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
+type tripEntitiesHoursSince struct {
 	*tripEntitiesQueries
 	times *tripEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *TripEntitiesHoursSince) Before(to time.Time) *query.Query[Trip, Trip] {
+func (n *tripEntitiesHoursSince) Before(to time.Time) *query.Query[Trip, Trip] {
 	return n.times.Between(n.from, to)
 }
 
