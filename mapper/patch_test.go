@@ -394,7 +394,7 @@ func TestPatchOfNothing(t *testing.T) {
 	}
 	for _, q := range []*query.Query[store.User, store.Wish]{
 		store.UserByID("1").Public().Project(nil),
-		(&store.UserKeyPublic{}).Year(2021).Reverse(),
+		(&store.UserKey{}).Public().Year(2021).Reverse(),
 		store.UserByID("1").Public().Filter(field.Condition[store.Wish]{}),
 	} {
 		if _, err := q.Collect(ctx, users); err == nil {

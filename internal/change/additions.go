@@ -112,6 +112,9 @@ func (x *Patch) ReckonIncarnation() {
 	for _, ch := range x.Items {
 		if ch.Kind == write.Put && !ch.Root {
 			ch.NewSize = ch.WholeSize() + ch.Reserved.IncarnationSize()
+			if ch.inherits() {
+				ch.NewSize += ch.Reserved.AssignExpiry(item.Epoch(x.m.Now())).Size()
+			}
 			if len(ch.Item.Entries) > 0 {
 				put := ch.Put
 				ch.carry(item.NewToken())
@@ -125,6 +128,7 @@ func (x *Patch) ReckonIncarnation() {
 // Unbind makes the patch what it was before it knew an incarnation.
 func (x *Patch) Unbind() {
 	x.bound, x.live = false, nil
+	x.ExpireWith(nil)
 	for _, ch := range x.Items {
 		if ch.original != nil {
 			ch.take(ch.original)
@@ -188,6 +192,7 @@ func (ch *PatchItem) make(live types.AttributeValue) {
 		func(a item.Assignment) bool { return a.Name == ch.Reserved.IncarnationName() }) {
 		ch.Defaults = append(slices.Clip(ch.Defaults), ch.Reserved.AssignIncarnation(live))
 	}
+	ch.expire()
 	ch.OldSize, ch.Unread = 0, false
 	ch.NewSize = attr.ItemSize(ch.itemOfInsert()) + ch.Reserved.VersionSize()
 	ch.expect()

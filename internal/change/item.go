@@ -90,9 +90,9 @@ func at(p item.Place, err error) error {
 }
 
 // expiryOf returns the value of the TTL attribute that the library itself sets on an item,
-// nil for none. v is the model's value that it belongs to.
+// nil for none. v is the model's value that it belongs to; nil in a patch, which gives the item the root item's expiry.
 func expiryOf(m *model.Model, it *schema.Item, v, rec any) types.AttributeValue {
-	if it.Expiry == nil || m.Reserved.ListsExpiry(it) {
+	if it.Expiry == nil || m.Reserved.ListsExpiry(it) || it.ExpiryOfRoot && v == nil {
 		return nil
 	}
 	record := m.Codec.Record(it.Index)

@@ -32,6 +32,8 @@ type Patch struct {
 	// bound reports that the incarnation of the entity is known: live.
 	bound bool
 	live  types.AttributeValue
+	// moved reports that items have another expiry since Bind.
+	moved bool
 	// token is the incarnation that a root item gets if the patch makes it. made is described at Made.
 	token, made types.AttributeValue
 	Items       []*PatchItem
@@ -73,7 +75,11 @@ type PatchItem struct {
 	// original is the stance of the patch as it was given, and plain its stance if no stored item
 	// blocks it; nil is the present stance.
 	original, plain *stance
-	now             func() time.Time
+	// expiry is that of the root item, for an item that expires with it; nil for none. guards reports that the root
+	// item has to have it still.
+	expiry types.AttributeValue
+	guards bool
+	now    func() time.Time
 	m               *model.Model
 }
 
@@ -365,9 +371,6 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 				"patches, each with an Exec of its own", at)
 		}
 	}
-	if kind == write.Put && it.ExpiryOfRoot {
-		return nil, x.m.FieldErrorf(it.Name, "it expires with the root, which a patch does not read: use Update")
-	}
 	room := &struct { // they live as long as each other
 		PatchItem
 		of Change
@@ -396,10 +399,6 @@ func (x *Patch) require(ch *PatchItem) error {
 		ch.Exists = ch.strict
 	default:
 		ch.Exists = ch.taking
-	}
-	if ch.makes() && !ch.Root && ch.Item.ExpiryOfRoot {
-		return x.m.FieldErrorf(ch.Field,
-			"it expires with the root, which a patch does not read, and the patch may create it: use Update")
 	}
 	return nil
 }
@@ -473,6 +472,7 @@ func (ch *PatchItem) expect() {
 	for _, w := range ch.where {
 		ch.Expect.Terms = append(ch.Expect.Terms, w.condition)
 	}
+	ch.requireExpiry()
 }
 
 // missing requires that no item exists.
@@ -508,7 +508,7 @@ func (ch *PatchItem) ours() attr.Condition {
 // Bind makes the patch one of the entity whose root was read: its items have to be of that, or of
 // none, and are of it then.
 func (x *Patch) Bind(live types.AttributeValue) {
-	x.bound, x.live = true, live
+	x.bound, x.live, x.moved = true, live, false
 	for _, ch := range x.Items {
 		if ch.original == nil {
 			ch.original = ch.saved()
@@ -525,8 +525,11 @@ func (x *Patch) Bind(live types.AttributeValue) {
 		case ch.Kind == write.Put:
 			ch.carry(live)
 		// with a request for the root item. Make gives an incarnation to others that have none.
-		case live != nil && ch.makes() && !ch.fixed:
-			ch.Defaults = append(slices.Clip(ch.Defaults), ch.Reserved.AssignIncarnation(live))
+		case ch.makes() && !ch.fixed:
+			if ch.Defaults = slices.Clip(ch.Defaults); live != nil {
+				ch.Defaults = append(ch.Defaults, ch.Reserved.AssignIncarnation(live))
+			}
+			ch.expire()
 		}
 		ch.expect()
 		ch.plain = ch.saved()
@@ -537,6 +540,7 @@ func (x *Patch) Bind(live types.AttributeValue) {
 // its other items carry the new incarnation.
 func (x *Patch) BindNew() {
 	x.made = x.token
+	x.ExpireWith(nil)
 	x.Bind(x.made)
 	x.Make(slices.IndexFunc(x.Items, func(ch *PatchItem) bool { return ch.Root }))
 }
@@ -560,7 +564,7 @@ func (ch *PatchItem) take(s *stance) {
 // changes or checks the root, the root must have this incarnation.
 func (x *Patch) Pin(live types.AttributeValue) {
 	if x.bound {
-		if !attr.Same(x.live, live) {
+		if !attr.Same(x.live, live) || x.moved {
 			x.Bind(live)
 		}
 		return
@@ -817,9 +821,14 @@ func (ch *PatchItem) carry(incarnation types.AttributeValue) {
 	if ch.Kind != write.Put {
 		return
 	}
-	if incarnation != nil {
+	if incarnation != nil || ch.expiry != nil {
 		ch.Put = maps.Clone(ch.Put) // stances share it
+	}
+	if incarnation != nil {
 		ch.Reserved.AssignIncarnation(incarnation).Into(ch.Put)
+	}
+	if ch.inherits() && ch.expiry != nil {
+		ch.Reserved.AssignExpiry(ch.expiry).Into(ch.Put)
 	}
 	ch.NewSize = ch.WholeSize()
 }

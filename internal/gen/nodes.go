@@ -436,9 +436,6 @@ func (n *nodeWriter) whyNoAdd(it *schema.Item) string {
 			return fmt.Sprintf(" Use Update to add one: its key names %s, which a patch does not read.", src.Text)
 		}
 	}
-	if it.ExpiryOfRoot {
-		return " Use Update to add one: it expires with the root item, which a patch does not read."
-	}
 	return ""
 }
 

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type modify struct {
 	blind bool
 	// remembered reports that the incarnation of the entity is one that the mapper remembers, and did not read.
 	remembered bool
+	// root is the root item as it was read last, nil for none.
+	root *item.Image
 	// looked reports that an item was missing, so that the root item is read after the patch.
 	looked bool
 	few    [1]*change.Change // room for those of most patches
@@ -98,7 +101,11 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 			return err
 		}
 	}
-	p.blind = (o.Blind || env.Blind) && !p.Entity && !spec.Located
+	if o.Blind && p.Inherits() {
+		return env.Model.Errorf("Blind leaves out the read of the root item, with which the items of the patch expire: " +
+			"leave it out")
+	}
+	p.blind = (o.Blind || env.Blind) && !p.Entity && !spec.Located && !p.Inherits()
 	if !p.blind && !p.Rooted() {
 		p.RequireItems()
 	}
@@ -232,7 +239,7 @@ func (p *modify) needsIncarnation() bool {
 // the entity any more, what the patch has written can be taken back.
 func (p *modify) mayRemember() bool {
 	onlyAdds := len(p.Added()) == len(p.Items)
-	return !p.PutsEither() && (onlyAdds || p.Rooted() && !p.UpsertsRoot())
+	return !p.PutsEither() && !p.Inherits() && (onlyAdds || p.Rooted() && !p.UpsertsRoot())
 }
 
 // read reads the root item, and binds the patch to its entity, or to the one that the patch makes.
@@ -259,8 +266,20 @@ func (p *modify) read(ctx context.Context, t *Tally) error {
 		return p.env.fault(err)
 	}
 	p.env.Incarnations.Put(at, root.Header.Incarnation)
-	p.Bind(root.Header.Incarnation)
+	p.bindTo(root)
 	return nil
+}
+
+// bindTo binds the patch to the entity of a root item, which was read.
+func (p *modify) bindTo(root *item.Image) {
+	p.expireWith(root)
+	p.Bind(root.Header.Incarnation)
+}
+
+// expireWith notes the root item with which items expire.
+func (p *modify) expireWith(root *item.Image) {
+	p.root = root
+	p.ExpireWith(root)
 }
 
 // checksAfter reports whether the root item is read after the patch.
@@ -275,6 +294,9 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 	}
 	added := p.Added()
 	root, live, err := p.confirmRoot(ctx, t)
+	if err == nil && live && p.Inherits() {
+		root, live, err = p.confirmExpiry(ctx, root, t)
+	}
 	if err != nil {
 		return false, &Unknown{
 			Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
@@ -293,7 +315,7 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 			}
 		}
 		// A leftover item was updated: write that of the entity.
-		p.Bind(root.Header.Incarnation)
+		p.bindTo(root)
 		return true, p.env.notLive(p.sel, root, "repeat the patch")
 	}
 	missing := p.env.notLive(p.sel, root, "repeat the patch")
@@ -368,6 +390,10 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 	if foreign := p.Stray(o.Stored); len(foreign) > 0 {
 		return p.refusedByIncarnation(ctx, foreign, o.Stored, t)
 	}
+	if p.ExpiryMoved(o.Stored) {
+		err := p.bindLive(ctx, t)
+		return err == nil, cmp.Or(err, p.changed(p.Present(o.Stored)))
+	}
 	if unfit := p.Unfit(o.Stored); len(unfit) > 0 {
 		return p.rewrite(unfit, o.Stored)
 	}
@@ -436,7 +462,7 @@ func (p *modify) makeMissing(ctx context.Context, missing []int, t *Tally) error
 func (p *modify) bindLive(ctx context.Context, t *Tally) error {
 	root, err := p.env.liveRoot(ctx, p.sel, t)
 	if err == nil {
-		p.Bind(root.Header.Incarnation)
+		p.bindTo(root)
 	}
 	return err
 }
@@ -508,6 +534,9 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		live = p.Made()
 	case p.makesEntity(), !p.blind && (p.Puts() || p.Makes()) && !p.UpsertsRoot():
 		return false, p.env.notLive(p.sel, root, "repeat the patch")
+	}
+	if exists {
+		p.expireWith(root)
 	}
 	p.Pin(live)
 	for _, i := range foreign {

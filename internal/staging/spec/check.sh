@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla and Large.tla with TLC:
+# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla, Expiry.tla and Large.tla with TLC:
 #
 #	check.sh all       what .ci/run checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
 #	check.sh           staged writes: two actors with at most one fault, and that each clause is needed
@@ -8,6 +8,7 @@
 #	check.sh migration a monolith becomes a collection: two actors without faults, and that each clause is needed
 #	check.sh rollback  a rollback of a table while an application inserts and moves entities, and that each clause is needed
 #	check.sh updates   updates of two entities at once, and that each clause is needed
+#	check.sh expiry    elements that expire with the root item, and that each clause is needed
 #	check.sh faults    staged writes, writers that add, and migrations, with several faults; rollbacks with more programs
 #	check.sh large     a large value: two actors without faults, and that each clause is needed
 #	check.sh largeall  the same with faults, and three actors
@@ -55,6 +56,7 @@ module() {
 	Migration*) echo Migration ;;
 	Large*) echo Large ;;
 	Updates*) echo Updates ;;
+	Expiry*) echo Expiry ;;
 	Rollback*) echo Rollback ;;
 	Carry*) echo Carry ;;
 	*) echo Staging ;;
@@ -198,6 +200,14 @@ updates() {
 	fails UpdatesWithoutConditional NothingLost
 }
 
+expiry() {
+	holds Expiry
+	fails ExpiryWithoutReadsRootAfter ExpiresWithRoot
+	fails ExpiryWithoutReadsAgain ExpiresWithRoot
+	fails ExpiryWithoutChecksRoot ExpiresWithRoot
+	fails ExpiryWithoutLooks ExpiresWithRoot
+}
+
 large() {
 	holds Large
 	fails LargeWithoutFlipNeedsOpen SeenWhole
@@ -219,6 +229,7 @@ all)
 	migration
 	rollback
 	updates
+	expiry
 	large
 	;;
 two) staging ;;
@@ -246,6 +257,7 @@ faults)
 	holds RollbackRounds
 	;;
 updates) updates ;;
+expiry) expiry ;;
 large) large ;;
 largeall)
 	holds LargeFaults

@@ -98,7 +98,7 @@ type period struct {
 
 // The nodes before a time, by their methods.
 type (
-	events = *LogEventQuery
+	events = *logEventQuery
 	since  interface {
 		Query() *query.Query[Log, Event]
 		Before(to time.Time) events

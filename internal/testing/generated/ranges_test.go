@@ -62,16 +62,16 @@ func newGrid(t *testing.T) (*mapper.Mapper[Grid], []Cell) {
 // between is a range of cells: by generated code, or nil, and by reflection.
 type between struct {
 	name      string
-	generated *GridCellQuery
+	generated *gridCellQuery
 	reflected *query.Node[Grid]
 	keeps     func(Cell) bool
 }
 
 // valued is a node before a value, by its methods.
 type valued[V any] interface {
-	Between(from, to V) *GridCellQuery
-	AtLeast(from V) *GridCellQuery
-	AtMost(to V) *GridCellQuery
+	Between(from, to V) *gridCellQuery
+	AtLeast(from V) *gridCellQuery
+	AtMost(to V) *gridCellQuery
 }
 
 // valuesOf draws ranges of a value: its ends are values of cells, and others.
@@ -103,7 +103,7 @@ func valuesOf[V any](name string, n valued[V], items *query.Items[Grid], all []C
 
 // begun is a node before a text.
 type begun interface {
-	BeginsWith(begin string) *GridCellQuery
+	BeginsWith(begin string) *gridCellQuery
 }
 
 func textsOf(name string, n begun, items *query.Items[Grid], all []Cell) []between {

@@ -1,0 +1,193 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/query"
+)
+
+// rental expires as a whole.
+type rental struct {
+	_     struct{}        `ddb:"table=rentals,ttl=gone"`
+	ID    string          `ddb:"pk=RENTAL#{ID}"`
+	Until time.Time       `ddb:"sk=HEAD,ttl,all"`
+	Owner string          `ddb:"sk=HEAD"`
+	Note  string          `ddb:"sk=NOTE"`
+	Parts []part          `ddb:"sk=PART#{N:02}"`
+	Named map[string]part `ddb:"sk=NAMED#{key}"`
+}
+
+var (
+	rentalNote  = handmade.String[rental, string]("Note", "", func(v *rental) *string { return &v.Note })
+	rentalOwner = handmade.String[rental, string]("Owner", "", func(v *rental) *string { return &v.Owner })
+)
+
+// nth calls a function before the request with a number, from 0.
+type nth struct {
+	next dynamodb.HTTPClient
+	n    int
+	do   func()
+}
+
+func (x *nth) Do(r *http.Request) (*http.Response, error) {
+	if x.n--; x.n == -1 {
+		x.do()
+	}
+	return x.next.Do(r)
+}
+
+type rentals struct {
+	t       *testing.T
+	table   string
+	m, free *mapper.Mapper[rental]
+	at      nth
+}
+
+func newRentals(t *testing.T, options ...mapper.Option) *rentals {
+	x := &rentals{t: t, table: enginetest.Table(t, "PK:S", "SK:S")}
+	c := enginetest.Start(t).Client()
+	x.free = must(mapper.New[rental](c, mapper.Table(x.table)))(t)
+	x.m = must(mapper.New[rental](dynamodb.New(c.Options(), func(o *dynamodb.Options) {
+		x.at.next, o.HTTPClient = o.HTTPClient, &x.at
+	}), append(options, mapper.Table(x.table))...))(t)
+	x.at.n = -1
+	return x
+}
+
+func (x *rentals) parts(id string) handmade.Elements[rental, part] {
+	return handmade.Elements[rental, part]{Node: handmade.Node(x.m.Key(id)), Item: 2}
+}
+
+// moves sets the expiry.
+func (x *rentals) moves(id string, to time.Time) {
+	e := must(x.free.Load(context.Background(), x.free.Key(id)))(x.t)
+	e.Value.Until = to
+	must(x.free.Save(context.Background(), e))(x.t)
+}
+
+// expiries returns the TTL attribute of each item, "" for none.
+func (x *rentals) expiries(id string) map[string]string {
+	out := must(enginetest.Start(x.t).Client().Query(context.Background(), &dynamodb.QueryInput{
+		TableName: &x.table, KeyConditionExpression: ptr("PK = :p"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":p": &types.AttributeValueMemberS{Value: "RENTAL#" + id},
+		},
+	}))(x.t)
+	all := map[string]string{}
+	for _, item := range out.Items {
+		expiry := ""
+		if n, ok := item["gone"].(*types.AttributeValueMemberN); ok {
+			expiry = n.Value
+		}
+		all[item["SK"].(*types.AttributeValueMemberS).Value] = expiry
+	}
+	return all
+}
+
+func ptr[T any](v T) *T { return &v }
+
+type patched interface {
+	Exec(ctx context.Context, src query.Source[rental], options ...mapper.WriteOption) (*mapper.Receipt, error)
+}
+
+// rentalPatches are patches that create items of an entity.
+func rentalPatches(x *rentals, id string) map[string]func() (*mapper.Receipt, error) {
+	ctx := context.Background()
+	named := mapperimpl.Add(handmade.Node(x.m.Key(id)), 3, "a", part{1, "x"})
+	note := mapperimpl.Item[rental, rental](x.m.Key(id).Item("NOTE"), 1)
+	owner := mapperimpl.Item[rental, rental](x.m.Key(id).Item("HEAD"), 0).Patch(rentalOwner.Set("new"))
+	exec := func(p patched) func() (*mapper.Receipt, error) {
+		return func() (*mapper.Receipt, error) { return p.Exec(ctx, x.m) }
+	}
+	return map[string]func() (*mapper.Receipt, error){
+		"an added element":          exec(x.parts(id).Add(part{1, "x"})),
+		"an added entry":            exec(named),
+		"a put element":             exec(x.parts(id).Put(part{1, "x"})),
+		"a put that replaces":       exec(x.parts(id).Put(part{9, "x"})),
+		"two elements":              exec(x.parts(id).Add(part{1, "x"}).And(x.parts(id).Put(part{2, "y"}))),
+		"a fixed item":              exec(note.Patch(rentalNote.Set("n"))),
+		"a fixed item and one more": exec(note.Patch(rentalNote.Set("n")).And(named)),
+		"with the root item":        exec(owner.And(x.parts(id).Add(part{1, "x"}))),
+		"a fixed item with the root item": exec(
+			mapperimpl.Item[rental, rental](x.m.Key(id).Item("HEAD"), 0).Patch(rentalOwner.Set("new")).
+				And(note.Patch(rentalNote.Set("n")))),
+		"if the entity exists": exec(x.parts(id).Add(part{1, "x"}).IfEntityExists()),
+		"in a transaction": func() (*mapper.Receipt, error) {
+			return mapper.Transact(ctx, x.parts(id).Add(part{1, "x"}).PatchPart(x.m),
+				x.parts("second").Put(part{1, "x"}).PatchPart(x.m))
+		},
+		"in a transaction with a save": func() (*mapper.Receipt, error) {
+			e := must(x.m.Load(ctx, x.m.Key(id)))(x.t)
+			e.Value.Owner = "saved"
+			return mapper.Transact(ctx, x.m.SavePart(e), x.parts(id).Add(part{1, "x"}).PatchPart(x.m))
+		},
+		"exactly once": func() (*mapper.Receipt, error) {
+			return x.parts(id).Add(part{1, "x"}).Exec(ctx, x.m, mapper.ExactlyOnce())
+		},
+	}
+}
+
+// With ttl,all a patch gives the items that it creates the expiry of the root item, also if another writer moves that
+// before any of its requests.
+func TestPatchedItemsExpireWithRoot(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	begins := map[string]time.Time{"an expiry": now.Add(time.Hour), "none": {}}
+	moves := map[string]time.Time{
+		"": {}, "later": now.Add(2 * time.Hour), "earlier": now.Add(30 * time.Minute), "to none": {},
+	}
+	x := newRentals(t)
+	ctx := context.Background()
+	must(x.free.Save(ctx, x.free.New(rental{ID: "second", Until: now.Add(9 * time.Hour)})))(t)
+	id := 0
+	for begin, from := range begins {
+		for name := range rentalPatches(x, "") {
+			for move, to := range moves {
+				for n := 0; ; n++ {
+					id++
+					at := fmt.Sprint(id)
+					must(x.free.Save(ctx, x.free.New(rental{ID: at, Until: from, Owner: "o", Parts: []part{{9, "z"}}})))(t)
+					write := rentalPatches(x, at)[name]
+					moved := false
+					x.at.n, x.at.do = n, func() {
+						if moved = true; move != "" {
+							x.moves(at, to)
+						}
+					}
+					_, err := write()
+					x.at.n = -1
+					what := fmt.Sprintf("%s of %s, moved %s before request %d", name, begin, move, n)
+					var conflict *mapper.ConflictError
+					if err != nil && !(strings.Contains(name, "save") && errors.As(err, &conflict)) {
+						t.Fatalf("%s: %v", what, err)
+					}
+					all := x.expiries(at)
+					if len(all) < 3 && err == nil && name != "a put that replaces" {
+						t.Errorf("%s: %v", what, all)
+					}
+					for sk, expiry := range all {
+						if expiry != all["HEAD"] {
+							t.Errorf("%s: %s expires at %q, the root item at %q", what, sk, expiry, all["HEAD"])
+						}
+					}
+					if !moved || move == "" {
+						break
+					}
+				}
+			}
+		}
+	}
+}
