@@ -183,7 +183,8 @@ type blind struct {
 //   - A save that adds items does not read the root item afterwards. If the entity was deleted, the
 //     addition is acknowledged, but never visible.
 //   - A patch creates a missing item, and adds an element, also without an entity. The item has no
-//     incarnation, so the next entity with that key shows it.
+//     incarnation, so the next entity with that key shows it. If the items expire with the root item
+//     (ttl,all), the patch needs its reads: Blind of the call is an error, and that of New has no effect.
 //   - A delete in one transaction does not look for items that other writers added before it.
 func Blind() BlindOption {
 	return blind{func(s *settings) { s.blind = true }, func(o *operation.Options) { o.Blind = true }}

@@ -80,7 +80,7 @@ type PatchItem struct {
 	expiry types.AttributeValue
 	guards bool
 	now    func() time.Time
-	m               *model.Model
+	m      *model.Model
 }
 
 // where is a condition on an item, and what says that it does not hold of one.

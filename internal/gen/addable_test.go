@@ -8,11 +8,10 @@ import (
 // The comment of a node of elements explains why it has no Add and no Put, and what to use.
 func TestNodesWithoutAddSayWhy(t *testing.T) {
 	const ttl = "Ends time.Time `ddb:\"sk=HEAD,ttl,all\"`"
-	const expires = " Use Update to add one: it expires with the root item"
 	const keyed = " Use Update to add one: its key names "
 	for name, c := range map[string]struct{ fields, want string }{
-		"a slice that expires with the root": {ttl + "\n\tNotes []string `ddb:\"sk=NOTE#{.}\"`", expires},
-		"a map that expires with the root":   {ttl + "\n\tNotes map[string]int `ddb:\"sk=NOTE#{key}\"`", expires},
+		"a slice that expires with the root": {ttl + "\n\tNotes []string `ddb:\"sk=NOTE#{.}\"`", ""},
+		"a map that expires with the root":   {ttl + "\n\tNotes map[string]int `ddb:\"sk=NOTE#{key}\"`", ""},
 		"a key with a field of the root": {
 			"When time.Time `ddb:\"sk=HEAD\"`\n\tNotes []string `ddb:\"sk=NOTE#{^When}#{.}\"`", keyed + "{^When}, which",
 		},

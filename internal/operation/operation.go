@@ -15,6 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -270,8 +271,8 @@ func (x *Operation) plan() (*write.Plan, error) {
 		}
 		all, before = append(all, r.Writes...), append(before, external.steps()...)
 	}
-	all = x.withoutCovered(all)
-	if err := append(errs, duplicates(all)...).orNil(); err != nil {
+	all, movers := x.withoutCovered(all)
+	if err := slices.Concat(errs, movers, duplicates(all)).orNil(); err != nil {
 		return nil, err
 	}
 	if !write.Fits(all) {
@@ -286,8 +287,9 @@ func (x *Operation) plan() (*write.Plan, error) {
 	return plan, err
 }
 
-// withoutCovered returns the requests without those checks of root items that another request makes unnecessary.
-func (x *Operation) withoutCovered(all []*write.Request) []*write.Request {
+// withoutCovered returns the requests without those checks of root items that another request makes unnecessary. It
+// returns an error for a request that moves the expiry of items which another part adds.
+func (x *Operation) withoutCovered(all []*write.Request) (rest []*write.Request, errs Errors) {
 	x.covered = nil
 	for r, terms := range x.named { // by an earlier plan, from another state of the root item
 		if now := r.Expect.Terms; len(now) == len(terms) && &now[0] == &terms[0] {
@@ -304,6 +306,10 @@ func (x *Operation) withoutCovered(all []*write.Request) []*write.Request {
 			x.covered = map[*write.Request]bool{}
 		}
 		x.covered[check] = true
+		if r := all[i]; r.SetsExpiry() && check.Item.ExpiryOfRoot {
+			errs = append(errs, model.Usagef("mapper: one part of the transaction moves the expiry of %s, and another adds "+
+				"items that expire with it: add them in the part that moves it", r.Place))
+		}
 		if r := all[i]; check.Named != nil && !r.New {
 			r.Expect.Terms = append(slices.Clip(r.Expect.Terms), check.Named)
 			if x.named == nil {
@@ -313,9 +319,9 @@ func (x *Operation) withoutCovered(all []*write.Request) []*write.Request {
 		}
 	}
 	if x.covered == nil {
-		return all
+		return all, nil
 	}
-	return slices.DeleteFunc(all, func(r *write.Request) bool { return x.covered[r] })
+	return slices.DeleteFunc(all, func(r *write.Request) bool { return x.covered[r] }), errs
 }
 
 // duplicates returns an error for each two requests on the same item.
@@ -331,7 +337,7 @@ func duplicates(all []*write.Request) (errs Errors) {
 			continue // a raw request on a table whose key is unknown
 		}
 		if f := first[at]; f != nil {
-			errs = append(errs, fmt.Errorf("mapper: two parts of the transaction write or check %s (%s.%s and "+
+			errs = append(errs, model.Usagef("mapper: two parts of the transaction write or check %s (%s.%s and "+
 				"%s.%s), but DynamoDB takes an item once: change it in one part",
 				r.Place, f.Label, f.Field, r.Label, r.Field))
 			continue

@@ -207,6 +207,18 @@ func (r *Request) Covers(check *Request) bool {
 	return attr.Same(of, check.OfEntity)
 }
 
+// SetsExpiry reports whether the request changes the expiry of a stored item.
+func (r *Request) SetsExpiry() bool {
+	expiry := func(a item.Assignment) bool { return a.Name == r.Reserved.TTL && a.Name != "" }
+	switch {
+	case r.New:
+		return false
+	case r.Kind == Put:
+		return !attr.Same(r.Put[r.Reserved.TTL], r.Header.Expiry)
+	}
+	return slices.ContainsFunc(r.Set, expiry) || slices.ContainsFunc(r.Remove, expiry)
+}
+
 // returned notes what the item holds after the write, if that is asked for.
 func (r *Request) returned(a item.Attributes) {
 	if r.Return {
