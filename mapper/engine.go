@@ -239,7 +239,11 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 		return g.loadCached(ctx, sel, v, t)
 	}
 	if len(sel.Elsewhere) > 0 {
-		return g.loadLocated(ctx, sel, v, o, t)
+		f, err := g.findLocated(ctx, sel, o, t)
+		if err != nil {
+			return nil, err
+		}
+		return g.decodeFound(ctx, f, v, t)
 	}
 	s, err := g.search.Load(ctx, sel, v, o, &t.Tally.Tally)
 	if err != nil {
@@ -250,8 +254,8 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 	return g.newState(s), nil
 }
 
-// loadLocated loads an entity that can be on several shards.
-func (g *engine) loadLocated(ctx context.Context, sel selection.Selection, v any, o read.Options, t *tally) (*state,
+// findLocated reads an entity that can be on several shards.
+func (g *engine) findLocated(ctx context.Context, sel selection.Selection, o read.Options, t *tally) (*search.Found,
 	error,
 ) {
 	found, err := g.search.FindWhere(ctx, []selection.Selection{sel}, o, &t.Tally.Tally,
@@ -262,7 +266,16 @@ func (g *engine) loadLocated(ctx context.Context, sel selection.Selection, v any
 	if err != nil {
 		return nil, err
 	}
-	return g.decodeFound(ctx, found[0], v, t)
+	return found[0], nil
+}
+
+// findStrongly reads an entity strongly consistently.
+func (g *engine) findStrongly(ctx context.Context, sel selection.Selection, t *tally) (*search.Found, error) {
+	o := read.Options{Strong: true}
+	if len(sel.Elsewhere) > 0 {
+		return g.findLocated(ctx, sel, o, t)
+	}
+	return g.search.Find(ctx, g.search.Protocol, sel, o, &t.Tally.Tally)
 }
 
 // planLoad is Mapper.PlanLoad. loaded is the entity if it was loaded before, otherwise nil.

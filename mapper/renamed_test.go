@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -51,18 +52,19 @@ func TestAfterLoadMaySortElements(t *testing.T) {
 }
 
 type filled struct {
-	_    struct{} `ddb:"table=filled"`
-	ID   string   `ddb:"pk=F#{ID}"`
-	Name string   `ddb:"sk=HEAD"`
-	Seat fseat    `ddb:"sk=SEAT"`
-	Deep int      `ddb:"sk=HEAD"`
+	_     struct{}       `ddb:"table=filled"`
+	ID    string         `ddb:"pk=F#{ID}"`
+	Name  string         `ddb:"sk=HEAD"`
+	Seat  fseat          `ddb:"sk=SEAT"`
+	Deep  int            `ddb:"sk=HEAD"`
+	Marks map[string]int `ddb:"sk=MARK#{key}"`
 }
 
 type fseat struct{ Row string }
 
 func (f *filled) AfterLoad() {
 	if f.Seat.Row == "" {
-		f.Seat.Row = "none"
+		f.Seat.Row = fmt.Sprint("none ", time.Now().UnixNano()) // another value for each load
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
-	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/query"
 )
 
@@ -41,9 +40,10 @@ import (
 // Update sees values that all entities had at one moment. To ensure that, UpdateAll reads in one of two
 // ways. If the selections have 2 to 100 items with known keys and no ranges, it reads them in one
 // transaction. Otherwise it reads each selection strongly consistently, and again until nothing has
-// changed. Both cost two RCU for each 4 KB. The write requires that the items that it changes are
-// unchanged since then. With the option [CheckLoaded] of an UpdatePart it also requires that of the loaded
-// items that it does not change, at two WCU for each KB of each item.
+// changed. An element that was added and deleted again between these two reads may be missing then. Both
+// ways cost two RCU for each 4 KB. The write requires that the items that it changes are unchanged since
+// then. With the option [CheckLoaded] of an UpdatePart it also requires that of the loaded items that it
+// does not change, at two WCU for each KB of each item.
 //
 // If update returns an error, nothing is written. If an entity whose root item is selected does not
 // exist, the error is ErrNotFound. The transaction has the limits of [Transact], and the checks count.
@@ -130,8 +130,9 @@ type updating struct {
 	v       any
 	reset   func()
 	options operation.Options
-	// state is the state as it was read last.
+	// state is the state as it was read last, and content that of the stored items.
 	state   *state
+	content string
 	readers change.Readers
 }
 
@@ -234,76 +235,63 @@ func (u *updates) run(ctx context.Context, t *tally) error {
 
 // readAll reads the entities into their values, as they were at one moment. If they were not, the error is a conflict.
 func (u *updates) readAll(ctx context.Context, t *tally) error {
-	states, sure, err := u.load(ctx, t, func(p Part) any {
-		p.update.reset()
-		return p.update.v
-	})
+	found, requests, err := u.find(ctx, t)
 	if err != nil {
 		return err
 	}
-	if !sure {
-		if err := u.readAgain(ctx, states, t); err != nil {
-			return err
-		}
-	}
 	for i, p := range u.reads {
-		p.update.state = states[i]
-		p.update.readers.Next()
-		if err := p.update.readers.KeepReaders(p.engine.model, p.update.v); err != nil {
+		x := p.update
+		x.content = found[i].Content()
+		x.reset()
+		s, err := p.engine.decodeFound(ctx, found[i], x.v, t)
+		if err == nil {
+			x.state = s
+			p.engine.env.Remember(s.Snapshot)
+			x.readers.Next()
+			err = x.readers.KeepReaders(p.engine.model, x.v)
+		}
+		if err != nil {
 			return &operation.Fault{Model: p.engine.model, Err: err}
 		}
 	}
-	return nil
+	if u.single() || u.atOnce && t.Requests == requests {
+		return nil
+	}
+	return u.readAgain(ctx, t)
 }
 
 // readAgain reads the entities again. If nothing has changed, they were as they are between the two reads.
-func (u *updates) readAgain(ctx context.Context, states []*state, t *tally) error {
-	values := map[*updating]any{}
-	again, _, err := u.load(ctx, t, func(p Part) any {
-		values[p.update] = p.engine.model.Codec.New()
-		return values[p.update]
-	})
+func (u *updates) readAgain(ctx context.Context, t *tally) error {
+	again, _, err := u.find(ctx, t)
 	if err != nil {
 		return err
 	}
 	for i, p := range u.reads {
-		if !unchanged(states[i].Snapshot, again[i].Snapshot, values[p.update]) {
+		if again[i].Content() != p.update.content {
 			return &operation.Conflict{Label: p.engine.model.Label()}
 		}
 	}
 	return nil
 }
 
-// unchanged reports whether an entity that was read again, with its value, has the items that it had, with their
-// versions and values. A value that cannot be written is compared by the versions.
-func unchanged(first, again *snapshot.Snapshot, value any) bool {
-	if first.Tag().String() != again.Tag().String() {
-		return false
-	}
-	d, err := change.Of(first, nil, value, change.Options{})
-	return err != nil || len(d.Changes) == 0
-}
-
-// load reads all entities. into returns a pointer to the zero value of one. sure reports that they are as they were at
-// one moment.
-func (u *updates) load(ctx context.Context, t *tally, into func(Part) any) (states []*state, sure bool, err error) {
+// find reads the items of all entities. If they are read in one transaction, requests are those that were sent at its
+// end: more of them say that items were read later.
+func (u *updates) find(ctx context.Context, t *tally) (found []*search.Found, requests int, err error) {
 	if u.atOnce {
-		return u.loadAtOnce(ctx, t, into)
+		return u.findAtOnce(ctx, t)
 	}
 	for _, p := range u.reads {
-		s, err := p.engine.load(ctx, p.update.sel, into(p), true, t)
+		f, err := p.engine.findStrongly(ctx, p.update.sel, t)
 		if err != nil {
-			return nil, false, &operation.Fault{Model: p.engine.model, Err: err}
+			return nil, 0, &operation.Fault{Model: p.engine.model, Err: err}
 		}
-		states = append(states, s)
+		found = append(found, f)
 	}
-	return states, u.single(), nil
+	return found, 0, nil
 }
 
-// loadAtOnce reads all entities in one transaction. Only items of unfinished writes need more reads.
-func (u *updates) loadAtOnce(ctx context.Context, t *tally, into func(Part) any) (states []*state, sure bool,
-	err error,
-) {
+// findAtOnce reads all entities in one transaction. Only items of unfinished writes need more reads.
+func (u *updates) findAtOnce(ctx context.Context, t *tally) (found []*search.Found, requests int, err error) {
 	sets := make([]read.Set, len(u.reads))
 	for i, p := range u.reads {
 		sets[i] = read.Set{Reader: p.engine.reader, Parts: p.update.sel.Parts}
@@ -313,25 +301,21 @@ func (u *updates) loadAtOnce(ctx context.Context, t *tally, into func(Part) any)
 	early, err := read.Transaction(ctx, sets, &usage)
 	t.AddRead(usage.Requests, usage.Predicted, usage.Consumed)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
-	requests := t.Requests
+	requests = t.Requests
 	for i, p := range u.reads {
 		g := p.engine
 		protocol := *g.search.Protocol
 		protocol.Reader = &read.Ahead{Reader: g.reader, Early: early[i]}
 		protocol.Now = func() time.Time { return began }
 		f, err := g.search.Find(ctx, &protocol, p.update.sel, read.Options{Strong: true}, &t.Tally.Tally)
-		var s *state
-		if err == nil {
-			s, err = g.decodeFound(ctx, f, into(p), t)
-		}
 		if err != nil {
-			return nil, false, &operation.Fault{Model: g.model, Err: err}
+			return nil, 0, &operation.Fault{Model: g.model, Err: err}
 		}
-		states = append(states, s)
+		found = append(found, f)
 	}
-	return states, t.Requests == requests, nil
+	return found, requests, nil
 }
 
 // write writes all parts in one transaction. If it is refused because of an entity that was read, the error is a

@@ -3,12 +3,14 @@ package read
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
@@ -29,12 +31,23 @@ const maxTransactionTries = 100
 // is sent again.
 func Transaction(ctx context.Context, sets []Set, u *Usage) ([]*Early, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
-	var places []item.Place
+	var places []asked
 	var tables []*item.Table
+	numbers := map[string]int{}
 	for _, s := range sets {
 		for _, p := range s.Parts {
 			at := s.place(p, p.Range.Low)
-			places, tables = append(places, at), append(tables, at.Table)
+			id := at.Table.Name + "\x00" + at.PK.String() + "\x00" + at.SK.String()
+			n, again := numbers[id]
+			if again { // DynamoDB takes an item once
+				places = append(places, asked{at, n, true})
+				continue
+			}
+			numbers[id] = len(in.TransactItems)
+			places = append(places, asked{at, len(in.TransactItems), false})
+			if !slices.Contains(tables, at.Table) {
+				tables = append(tables, at.Table)
+			}
 			in.TransactItems = append(in.TransactItems, types.TransactGetItem{
 				Get: &types.Get{TableName: &at.Table.Name, Key: at.Key()},
 			})
@@ -56,6 +69,13 @@ func Transaction(ctx context.Context, sets []Set, u *Usage) ([]*Early, error) {
 	}
 }
 
+// asked is an item that a set has, and the number of its answer. again reports that another set has it, too.
+type asked struct {
+	item.Place
+	number int
+	again  bool
+}
+
 // inProgress reports whether a transaction was canceled because of writes of its items.
 func inProgress(err error) bool {
 	var canceled *types.TransactionCanceledException
@@ -71,29 +91,36 @@ func inProgress(err error) bool {
 }
 
 // answers returns the items of each set.
-func answers(sets []Set, places []item.Place, out *dynamodb.TransactGetItemsOutput, u *Usage) ([]*Early, error) {
+func answers(sets []Set, places []asked, out *dynamodb.TransactGetItemsOutput, u *Usage) ([]*Early, error) {
 	for i := range out.ConsumedCapacity {
 		u.add(nil, Options{}, &out.ConsumedCapacity[i])
 	}
 	all := make([]*Early, len(sets))
-	n := 0
 	for i, s := range sets {
 		all[i] = &Early{found: map[item.Place]item.Image{}, requested: map[item.Place]bool{}}
-		for range s.Parts {
-			var images []item.Image
-			var err error
-			if n < len(out.Responses) && len(out.Responses[n].Item) > 0 {
-				if images, err = s.described(places[n], nil, false, single(out.Responses[n].Item)); err != nil {
-					return nil, err
-				}
+		for _, at := range places[:len(s.Parts)] {
+			var stored item.Attributes
+			if at.number < len(out.Responses) {
+				stored = out.Responses[at.number].Item
+			}
+			if at.again {
+				stored = attr.CopyItem(stored)
 			}
 			size := 0
-			if len(images) > 0 {
-				all[i].found[places[n]], size = images[0], images[0].Size
+			if len(stored) > 0 {
+				images, err := s.described(at.Place, nil, false, single(stored))
+				if err != nil {
+					return nil, err
+				}
+				if len(images) > 0 {
+					all[i].found[at.Place], size = images[0], images[0].Size
+				}
 			}
-			u.Predicted = u.Predicted.Add(cost.Exactly(2 * cost.ReadUnits(size)))
-			n++
+			if !at.again {
+				u.Predicted = u.Predicted.Add(cost.Exactly(2 * cost.ReadUnits(size)))
+			}
 		}
+		places = places[len(s.Parts):]
 	}
 	return all, nil
 }

@@ -3,7 +3,9 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
@@ -98,6 +100,18 @@ func (f *Found) Clone() *Found {
 		c.Root = &root
 	}
 	return c
+}
+
+// Content returns a digest of the items that belong to the entity, as they are stored.
+func (f *Found) Content() string {
+	var all []string
+	for i := range f.Items {
+		if at := &f.Items[i]; at.Kind != nil && !at.Expired && f.Joined(at) {
+			all = append(all, fmt.Sprintf("%d %s %x", at.Table.Index, at.Place, attr.Hash(at.Attributes())))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
 }
 
 // Bytes returns the size of the items, in bytes.
