@@ -1,11 +1,13 @@
 ------------------------------ MODULE Updates ------------------------------
 (* Updates of several entities at once (mapper.UpdateAll), and other writers. *)
-(* Two items of two entities have amounts, 0 is a missing item. An update     *)
-(* reads both in one transaction, or one after the other, and then again      *)
-(* until nothing has changed. Then it calls its function, which changes one   *)
-(* item, or ends the update with an error or without a change. The function   *)
-(* must not see amounts that did not exist at one moment. No write may be     *)
-(* lost: what the update writes is unchanged since it was read.               *)
+(* Two items of two entities have amounts, 0 is a missing item, which has no  *)
+(* version. An update reads both in one transaction, or one after the other,  *)
+(* and then again until nothing has changed. Then it calls its function,      *)
+(* which changes one item, or ends the update with an error or without a      *)
+(* change. The function must not see amounts that did not exist at one        *)
+(* moment. If the update reads twice, an item that was added and deleted      *)
+(* again in the meantime may be missing. No write may be lost: what the       *)
+(* update writes is unchanged since it was read.                              *)
 EXTENDS Integers, FiniteSets
 
 CONSTANTS Actors, Total, Steps,
@@ -31,7 +33,7 @@ Init ==
   /\ lost = FALSE
   /\ history = {<<Total, 0>>}
 
-Now(i) == [amount |-> amount[i], version |-> version[i]]
+Now(i) == [amount |-> amount[i], version |-> IF amount[i] = 0 THEN -1 ELSE version[i]]
 
 \* A foreign transfer moves everything from one item to the other, in one transaction.
 Foreign(i) ==
@@ -70,7 +72,7 @@ Decide(a) ==
   /\ at' \in {[at EXCEPT ![a] = "write"], [at EXCEPT ![a] = "ended"]}
   /\ UNCHANGED <<amount, version, seen, again, writes, history, lost>>
 
-Holds(a) == Conditional => version[2] = seen[a][2].version
+Holds(a) == Conditional => Now(2).version = seen[a][2].version
 
 \* It adds one to the second item.
 Write(a) ==
@@ -94,6 +96,11 @@ Spec == Init /\ [][Next]_vars
 \* The function sees amounts that existed at one moment.
 SeesOneMoment == \A a \in Actors :
   at[a] \in {"decide", "write", "ended"} => <<seen[a][1].amount, seen[a][2].amount>> \in history
+
+\* What it finds existed at one moment.
+FoundAtOneMoment == \A a \in Actors :
+  at[a] \in {"decide", "write", "ended"} =>
+    \E h \in history : \A i \in Items : seen[a][i].amount # 0 => h[i] = seen[a][i].amount
 
 NothingLost == ~lost
 =============================================================================

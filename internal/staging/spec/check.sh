@@ -196,7 +196,8 @@ rollback() {
 updates() {
 	holds Updates
 	holds UpdatesTransactional
-	fails UpdatesWithoutReadsAgain SeesOneMoment
+	fails UpdatesWithoutTransaction SeesOneMoment
+	fails UpdatesWithoutReadsAgain FoundAtOneMoment
 	fails UpdatesWithoutConditional NothingLost
 }
 
