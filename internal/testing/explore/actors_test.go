@@ -196,11 +196,18 @@ type model interface {
 	first | last | middle | invoice | flat | separateParts | mortal | bare | indexed | timed
 }
 
-// cast is the state that the actors of one run share.
+// cast has the actors of one entity.
 type cast[T model] struct {
+	*shared
+	id string
+	// peer is the cast of the other entity that updates of several entities read, nil for none.
+	peer peer
+}
+
+// shared is the state that the actors of one run share.
+type shared struct {
 	history *explore.History
 	run     *explore.Run
-	id      string
 	setup   setup
 	table   map[string]string
 	client  func(n *explore.Transport, s setup) mapper.Client
@@ -221,7 +228,11 @@ type setup struct {
 }
 
 func (c *cast[T]) mapper(n *explore.Transport) *mapper.Mapper[T] {
-	m, err := mapper.New[T](c.client(n, c.setup), mapper.Tables(func(name string) string { return c.table[name] }))
+	return c.mapperOf(c.client(n, c.setup))
+}
+
+func (c *cast[T]) mapperOf(client mapper.Client) *mapper.Mapper[T] {
+	m, err := mapper.New[T](client, mapper.Tables(func(name string) string { return c.table[name] }))
 	if err != nil {
 		panic(err)
 	}
@@ -303,7 +314,7 @@ func (c *cast[T]) do(n *explore.Transport, o explore.Op, call func() error) erro
 		o.Result = explore.Unknown
 	case errors.As(o.Err, &unknown):
 		o.Result = explore.Unknown
-		if !n.Faulty && !c.setup.Unwatched && c.untrue == nil {
+		if !n.Faulty && !n.Refused && !c.setup.Unwatched && c.untrue == nil {
 			c.untrue = fmt.Errorf("%s %s: it was told that the outcome is unknown, and nothing was lost: %w", o.Actor,
 				o.What, o.Err)
 		}

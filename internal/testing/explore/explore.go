@@ -25,6 +25,9 @@ type Limits struct {
 	// Faults is how many requests or answers are lost, Crashes how many actors stop, and
 	// Late how many lost requests arrive later.
 	Faults, Crashes, Late int
+	// Throttles is how many requests are refused: as throttled, or transactions also because of a conflict with
+	// another one. Ends is how many contexts end during a request.
+	Throttles, Ends int
 	// Page is how many items an answer to a query holds at most, 0 for no bound.
 	Page int32
 }
@@ -62,9 +65,11 @@ type Transport struct {
 	done    bool
 	// Faulty reports that one of the actor's requests or answers was lost.
 	Faulty bool
+	// Refused reports that one of its requests was refused as throttled, or because of another transaction.
+	Refused bool
 	// Torn reports that the answers to the actor's queries are no snapshots.
 	Torn   bool
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 }
 
 type verdict uint8
@@ -75,10 +80,17 @@ const (
 	loseAnswer
 	crashBefore
 	crashAfter
+	throttle
+	conflict
+	endBefore
+	endAfter
 )
 
 func (v verdict) String() string {
-	return [...]string{"", " (request lost)", " (answer lost)", " (crash before)", " (crash after)"}[v]
+	return [...]string{
+		"", " (request lost)", " (answer lost)", " (crash before)", " (crash after)", " (throttled)",
+		" (transaction conflict)", " (context ends before)", " (context ends after)",
+	}[v]
 }
 
 // errLost is the error of a lost request or answer for an actor.
@@ -96,7 +108,7 @@ func (r *Run) Go(ctx context.Context, actors ...Actor) {
 		n := &Transport{run: r, name: a.Name, goOn: make(chan verdict)}
 		transports[i] = n
 		actorCtx, cancel := context.WithCancelCause(flow.InOrder(ctx))
-		n.cancel = func() { cancel(ErrCrashed) }
+		n.cancel = cancel
 		go func() {
 			defer func() {
 				n.done = true
@@ -128,7 +140,7 @@ func (r *Run) Go(ctx context.Context, actors ...Actor) {
 		}
 	}
 	for _, n := range transports {
-		n.cancel()
+		n.cancel(nil)
 	}
 }
 
@@ -153,6 +165,7 @@ func (r *Run) choose(all []*Transport, last int) (actor int, v verdict) {
 			o.add(1, func() { r.Crashes--; actor, v = i, crashBefore })
 			o.add(1, func() { r.Crashes--; actor, v = i, crashAfter })
 		}
+		r.refusals(all[i].pending, &o, func(of verdict) { actor, v = i, of })
 	}
 	if r.Late > 0 {
 		for k, m := range r.late {
@@ -166,6 +179,23 @@ func (r *Run) choose(all []*Transport, last int) (actor int, v verdict) {
 	}
 	o.pick(r.Chooser)
 	return actor, v
+}
+
+// refusals adds the options to refuse a request, and to end the context of its actor.
+func (r *Run) refusals(m *message, o *options, choose func(verdict)) {
+	if m == nil {
+		return
+	}
+	if r.Throttles > 0 {
+		o.add(3, func() { r.Throttles--; choose(throttle) })
+		if strings.HasPrefix(m.operation(), "Transact") {
+			o.add(3, func() { r.Throttles--; choose(conflict) })
+		}
+	}
+	if r.Ends > 0 {
+		o.add(1, func() { r.Ends--; choose(endBefore) })
+		o.add(1, func() { r.Ends--; choose(endAfter) })
+	}
 }
 
 // Arrive delivers a lost request.

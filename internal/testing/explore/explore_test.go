@@ -77,6 +77,8 @@ type play struct {
 	model string
 	setup setup
 	explore.Limits
+	// other is the layout of the peer: another entity, which updates of several entities read. It is "" for the same.
+	other string
 	// before are done in turn, unobserved; then actors, at once.
 	before, actors []role
 }
@@ -89,6 +91,9 @@ type role struct {
 	staged, strong bool
 	// parts is how many an insert or a save writes.
 	parts int
+	// peer: the role is of the other entity. checked: with CheckLoaded. keys: the updates of several entities read
+	// items with known keys.
+	peer, checked, keys bool
 	// crash is the request at which a role of before crashes, 0 for none.
 	crash int
 }
@@ -124,10 +129,11 @@ func (l *lab) run(p play, c explore.Chooser) error {
 func runOf[T model](l *lab, p play, chooser explore.Chooser) error {
 	run := &explore.Run{Limits: p.Limits, Chooser: chooser, Engine: http.DefaultTransport}
 	run.Page = p.setup.Page
-	c := &cast[T]{
-		history: &explore.History{}, run: run, id: fmt.Sprint("d", l.runs.Add(1)), setup: p.setup, table: l.table,
+	c := &cast[T]{id: fmt.Sprint("d", l.runs.Add(1)), shared: &shared{
+		history: &explore.History{}, run: run, setup: p.setup, table: l.table,
 		client: func(n *explore.Transport, s setup) mapper.Client { return newClient(l.base, n, s) },
-	}
+	}}
+	c.peer = c.other(p.other)
 	ctx := context.Background()
 	alone := func(r role) {
 		crash := *run
@@ -152,7 +158,7 @@ func runOf[T model](l *lab, p play, chooser explore.Chooser) error {
 	run.Go(ctx, actors...)
 	blind := slices.ContainsFunc(slices.Concat(p.before, p.actors),
 		func(r role) bool { return strings.HasSuffix(r.kind, "blindly") })
-	if err := c.ending(ctx, blind); err != nil {
+	if err := c.ending(ctx, blind, slices.ContainsFunc(p.actors, role.isUpdate)); err != nil {
 		return fmt.Errorf("%w\nhistory:\n%s\ntrace:\n%s", err, c.history, run)
 	}
 	return nil
@@ -171,6 +177,10 @@ func (c *crashAt) Choose(weights []int) int {
 
 // play returns the actor of a role.
 func (c *cast[T]) play(r role) explore.Actor {
+	if r.peer {
+		r.peer = false
+		return c.peer.play(r)
+	}
 	var o []mapper.ReadOption
 	if r.strong {
 		o = append(o, mapper.Strong())
@@ -220,6 +230,8 @@ func (c *cast[T]) play(r role) explore.Actor {
 		return c.swapper(r.name, c.id+"moved", false)
 	case "swap loaded":
 		return c.swapper(r.name, c.id+"moved", true)
+	case "transfer", "exchange", "derive", "view":
+		return c.updater(r)
 	case "read":
 		return c.reader(r.name, o...)
 	case "read parts":
@@ -238,7 +250,7 @@ func (c *cast[T]) play(r role) explore.Actor {
 
 // ending is the work of a single actor after all others have ended. It reads, deletes, inserts and
 // reads, and all of this must succeed, whatever arrives late.
-func (c *cast[T]) ending(ctx context.Context, blind bool) error {
+func (c *cast[T]) ending(ctx context.Context, blind, pair bool) error {
 	run := c.run
 	run.Limits = explore.Limits{Page: run.Page}
 	var failed error
@@ -255,6 +267,9 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 	alone := func(do func(n *explore.Transport)) {
 		run.Forward(run.Now() + 1) // after the end of the others
 		run.Go(ctx, explore.Actor{Name: "end", Do: func(_ context.Context, n *explore.Transport) { do(n) }})
+	}
+	if pair {
+		alone(func(n *explore.Transport) { c.updater(role{name: "end", kind: "view"}).Do(ctx, n) })
 	}
 	there, origin := false, ""
 	alone(func(n *explore.Transport) { c.loadAt(ctx, "end", n, c.id+"moved", mapper.Strong()) })

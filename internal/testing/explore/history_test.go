@@ -118,7 +118,7 @@ func TestExplain(t *testing.T) {
 // The checker allows exactly what docs/saving.md says about a save during a delete, and about a delete
 // that finds nothing.
 func TestAllowances(t *testing.T) {
-	c := &cast[first]{id: "k"}
+	c := &cast[first]{shared: &shared{}, id: "k"}
 	was := &explore.Entity{Origin: "A", Items: map[string]string{"p": "A:0"}}
 	now := was.With("p", "b")
 	root := &explore.Entity{Origin: "A", Items: map[string]string{}}

@@ -86,17 +86,23 @@ func (n *Transport) Do(r *http.Request) (*http.Response, error) {
 	if n.crashed {
 		return nil, errLost
 	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	n.pending = m
 	n.run.ready <- n
 	v := <-n.goOn
+	if v == throttle || v == conflict {
+		n.Refused = true
+		return m.refused(v), nil
+	}
 	n.Faulty = n.Faulty || v != deliver
 	switch v {
-	case loseRequest, crashBefore:
+	case loseRequest, crashBefore, endBefore:
 		if m.writes() {
 			n.run.late = append(n.run.late, m)
 		}
-		n.crash(v)
-		return nil, errLost
+		return nil, n.crash(v)
 	}
 	if n.Torn && m.operation() == "Query" && v == deliver {
 		return n.torn(m)
@@ -106,10 +112,36 @@ func (n *Transport) Do(r *http.Request) (*http.Response, error) {
 		n.run.trace(fmt.Sprintf("  -> %d", resp.StatusCode))
 	}
 	if v != deliver {
-		n.crash(v)
-		return nil, errLost
+		return nil, n.crash(v)
 	}
 	return resp, err
+}
+
+// refused is the answer to a request that the engine refuses without doing anything.
+func (m *message) refused(v verdict) *http.Response {
+	answer := map[string]any{
+		"__type":  "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",
+		"message": "The level of configured provisioned throughput for the table was exceeded",
+	}
+	if v == conflict {
+		var in struct{ TransactItems []any }
+		_ = json.Unmarshal(m.body, &in) // all transactions have them
+		reasons := make([]map[string]string, len(in.TransactItems))
+		for i := range reasons {
+			reasons[i] = map[string]string{"Code": "None"}
+		}
+		reasons[0] = map[string]string{"Code": "TransactionConflict", "Message": "Transaction is ongoing for the item"}
+		answer = map[string]any{
+			"__type":              "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+			"Message":             "Transaction cancelled, please refer cancellation reasons for specific reasons",
+			"CancellationReasons": reasons,
+		}
+	}
+	body, _ := json.Marshal(answer) // texts
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Status: "400 Bad Request", Request: m.r, ContentLength: int64(len(body)),
+		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Body: io.NopCloser(bytes.NewReader(body)),
+	}
 }
 
 // torn answers a query in two parts, so that the answer is no snapshot: DynamoDB's queries are
@@ -122,10 +154,14 @@ func (n *Transport) torn(m *message) (*http.Response, error) {
 	}
 	n.pending = m
 	n.run.ready <- n
-	if v := <-n.goOn; v != deliver {
+	switch v := <-n.goOn; v {
+	case deliver:
+	case throttle, conflict:
+		n.Refused = true
+		return m.refused(v), nil
+	default:
 		n.Faulty = true
-		n.crash(v)
-		return nil, errLost
+		return nil, n.crash(v)
 	}
 	resp, out, err := n.query(m)
 	if err != nil {
@@ -187,12 +223,18 @@ func (n *Transport) Think() {
 	<-n.goOn
 }
 
-// crash ends the actor, if it is to crash: nothing of it is sent any more.
-func (n *Transport) crash(v verdict) {
-	if v == crashBefore || v == crashAfter {
+// crash ends the actor, if it is to crash: nothing of it is sent any more. Or it ends its context. The error is that of
+// the request.
+func (n *Transport) crash(v verdict) error {
+	switch v {
+	case crashBefore, crashAfter:
 		n.crashed = true
-		n.cancel()
+		n.cancel(ErrCrashed)
+	case endBefore, endAfter:
+		n.cancel(context.Canceled)
+		return context.Canceled
 	}
+	return errLost
 }
 
 // Crashed reports whether the actor was made to stop.
