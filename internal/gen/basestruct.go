@@ -14,17 +14,17 @@ import (
 // A base is a struct with tags of keys that models embed. It need not be a model itself: its keys can
 // name fields of the models.
 
-// basesIn returns the structs of models that are bases: a model without faults embeds them, and they have faults, or
-// would be a second model of the same items.
-func basesIn(models []*Model) map[string]bool {
+// ownBases returns the structs of models that are bases: a model of the package embeds them, and they have faults, or
+// would be a second model of the same items. The faults of a model with faults are enough if its base lacks fields.
+func (p *Package) ownBases() map[string]bool {
 	bases := map[string]bool{}
-	for _, m := range models {
-		if m.Schema == nil {
-			continue
-		}
+	for _, m := range p.Models {
 		inner := embeddedBy(m.named)
-		for _, b := range models {
-			if inner[pathOf(b.named)] && (b.Schema == nil || schema.Collision(b.Schema, m.Schema) != "") {
+		for _, b := range p.Models {
+			switch {
+			case !inner[pathOf(b.named)]:
+			case m.Schema == nil && (b.Schema != nil || !p.lacks(b)):
+			case b.Schema == nil, schema.Collision(b.Schema, m.Schema) != "":
 				bases[pathOf(b.named)] = true
 			}
 		}
@@ -56,7 +56,7 @@ func (p *Package) lacks(m *Model) bool {
 
 // dropBases removes bases with faults, and those of the package's own models, from the models.
 func (p *Package) dropBases(bases map[string]bool) {
-	own := basesIn(p.Models)
+	own := p.ownBases()
 	p.Models = slices.DeleteFunc(p.Models, func(m *Model) bool {
 		name := pathOf(m.named)
 		return own[name] || bases[name] && m.Schema == nil

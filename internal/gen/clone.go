@@ -51,14 +51,16 @@ func (g *generator) cloneOf(w *writer, s *structure) {
 	if g.wholly(s, leaves) {
 		return
 	}
+	if !g.selectsAll(s, leaves) {
+		w.p("func ", s.clone, "(dst, src *", t, ") { ", s.form, ".Form.Clone(dst, src) }\n")
+		return
+	}
 	w.p("func ", s.clone, "(dst, src *", t, ") {")
 	w.p("*dst = ", t, "{}")
 	for _, l := range leaves {
 		if len(l.ptrs) > 0 {
 			w.p("if !(", l.missing("src"), ") {")
-			for _, p := range l.ptrs {
-				w.p("if dst", p.sel, " == nil {\ndst", p.sel, " = new(", p.to, ")\n}")
-			}
+			w.write(l.make("dst"))
 		}
 		if l.text {
 			w.p(call(impl("CloneText"), "&dst"+l.sel, "&src"+l.sel))
@@ -83,7 +85,7 @@ func (g *generator) cloneFunction(s *structure) code {
 // wholly reports whether a struct's values are copied by assignment: all its fields are
 // stored, and plain.
 func (g *generator) wholly(s *structure, leaves []leaf) bool {
-	if len(leaves) != len(s.t.Fields) {
+	if len(leaves) != g.fieldsIn(s) {
 		return false
 	}
 	for _, l := range leaves {
@@ -92,6 +94,19 @@ func (g *generator) wholly(s *structure, leaves []leaf) bool {
 		}
 	}
 	return true
+}
+
+// fieldsIn returns the number of fields of a struct, with those of the structs that it embeds.
+func (g *generator) fieldsIn(s *structure) int {
+	n := 0
+	for i, f := range s.t.Fields {
+		if s.expanded(i) {
+			n += g.fieldsIn(g.structures.byKey[typeKey(goType(deref(f.Type)))])
+		} else {
+			n++
+		}
+	}
+	return n
 }
 
 // clone returns statements that copy src to dst.

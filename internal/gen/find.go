@@ -52,7 +52,7 @@ func (f *finder) find() {
 		}
 	}
 	f.nameless()
-	f.p.dropBases(basesIn(f.p.Models))
+	f.p.dropBases(nil)
 	f.p.Diagnostics = append(f.p.Diagnostics, collisions([]*Package{f.p}, true)...)
 }
 
@@ -126,9 +126,12 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 		f.lonely(named, st)
 		return
 	}
+	m := &Model{Name: obj.Name(), File: file.path, named: named}
 	if named.TypeParams().Len() > 0 {
 		f.report(ts.Name.Pos(), ts.Name.End(), named.Obj().Pkg().Name()+"."+named.Obj().Name()+
 			": a generic type cannot be a model: declare a struct for each instance")
+		f.last().base, f.last().missing = pathOf(named), true
+		f.p.Models = append(f.p.Models, m)
 		return
 	}
 	front := newFrontend()
@@ -137,7 +140,6 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 		f.invalidType(named, ts, front.at)
 		return
 	}
-	m := &Model{Name: obj.Name(), File: file.path, named: named}
 	f.p.Models = append(f.p.Models, m)
 	var err error
 	if m.Schema, err = schema.Build(t); err == nil {
@@ -147,8 +149,7 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 	if errors.As(err, &faults) {
 		for _, x := range faults {
 			f.fault(x, ts)
-			d := &f.p.Diagnostics[len(f.p.Diagnostics)-1]
-			d.base, d.missing = pathOf(named), x.Missing
+			f.last().base, f.last().missing = pathOf(named), x.Missing
 		}
 	}
 }
@@ -225,6 +226,9 @@ func (f *finder) invalidType(named *types.Named, ts *ast.TypeSpec, at *types.Var
 	}
 	f.report(pos, end, msg)
 }
+
+// last returns the diagnostic that was added last.
+func (f *finder) last() *Diagnostic { return &f.p.Diagnostics[len(f.p.Diagnostics)-1] }
 
 func (f *finder) report(pos, end token.Pos, message string) {
 	f.p.Diagnostics = append(f.p.Diagnostics,

@@ -199,15 +199,11 @@ func (g *generator) rows(s *structure) []row {
 	return out
 }
 
-// unnameable reports whether a field is a struct that is embedded, in a struct of
-// another package that does not export it. The mapper reaches such a field by reflection.
-func (g *generator) unnameable(f *schema.Field) bool {
-	return !f.Exported && f.Embedded && f.Decl.(*types.Var).Pkg().Path() != g.p.types.Path()
-}
-
 // promoted are the fields of embedded structs that have handles of the outer struct too.
 type promoted struct {
 	name   string
+	typ    *schema.Type
+	way    route
 	handle handle
 	tag    string
 	docs   []string
@@ -221,48 +217,33 @@ func (g *generator) promoted(s *structure) []promoted {
 		}
 	}
 	var out []promoted
-	var walk func(in *structure, path []int)
-	walk = func(in *structure, path []int) {
+	var walk func(in *structure, at route)
+	walk = func(in *structure, at route) {
 		for i, f := range in.t.Fields {
-			here := append(append([]int{}, path...), i)
+			here := g.step(at, i, f)
 			u := in.uses[i]
 			switch {
-			case in.expanded(i) && f.Type.Kind == schema.Struct:
-				walk(g.structures.byKey[typeKey(goType(f.Type))], here)
-			case len(path) == 0 || !f.Exported || taken[f.Name] || u&(stored|steps) == 0 || u&items != 0 ||
-				in.expanded(i):
-			case g.resolves(s, f.Name, here):
+			case in.expanded(i):
+				walk(g.structures.byKey[typeKey(goType(deref(f.Type)))], here.through(f))
+			case len(at.path) == 0 || !f.Exported || taken[f.Name] || u&(stored|steps) == 0 || u&items != 0:
+			case g.leads(s, route{sel: "." + f.Name, path: here.path}) && g.makes(here):
 				taken[f.Name] = true
 				h := g.handleOf(goType(s.t), f, u&steps != 0)
-				out = append(out, promoted{f.Name, *h.unless(u), tagText(f), in.docs[i]})
+				out = append(out, promoted{f.Name, f.Type, here, *h.unless(u), tagText(f), in.docs[i]})
 			}
 		}
 	}
-	walk(s, nil)
+	walk(s, route{})
 	return out
-}
-
-// resolves reports whether a name selects the field at a path.
-func (g *generator) resolves(s *structure, name string, path []int) bool {
-	obj, index, indirect := types.LookupFieldOrMethod(goType(s.t), true, g.p.types, name)
-	if obj == nil || indirect || len(index) != len(path) {
-		return false
-	}
-	for i := range path {
-		if index[i] != path[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // hasHandles reports whether a struct has a field with a handle.
 func (g *generator) hasHandles(s *structure) bool {
 	for i, f := range s.t.Fields {
 		switch u := s.uses[i]; {
-		case u == 0 || u&items != 0 || g.unnameable(f):
+		case u == 0 || u&items != 0:
 		case s.expanded(i):
-			if inner := g.structures.byKey[typeKey(goType(f.Type))]; inner != nil && g.hasHandles(inner) {
+			if inner := g.structures.byKey[typeKey(goType(deref(f.Type)))]; inner != nil && g.hasHandles(inner) {
 				return true
 			}
 		case f.Exported && u&(stored|steps) != 0:
@@ -295,10 +276,12 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 		}
 	}
 	for _, p := range g.promoted(s) {
-		obj, _, _ := types.LookupFieldOrMethod(st, true, g.p.types, p.name)
 		add(p.name, p.handle, p.docs)
-		more = append(more,
-			call(impl("Field"), quoted(p.name), quoted(p.tag), at(st, p.name, obj.Type()), p.handle.form))
+		find := at(st, p.name, goType(p.typ))
+		if len(p.way.ptrs) > 0 {
+			find = code{"func(v *", st, ") *", goType(p.typ), " {\n", p.way.make("v"), "return &v.", p.name, "\n}"}
+		}
+		more = append(more, call(impl("Field"), quoted(p.name), quoted(p.tag), find, p.handle.form))
 	}
 	w.comment(s.handles + " has the stored fields of " + article(s.name()) +
 		": for patches, conditions, filters and projections.")
@@ -336,7 +319,7 @@ func article(name string) string {
 func (g *generator) tableOf(w *writer, s *structure) {
 	st := goType(s.t)
 	funcs := code{of(impl("Funcs"), st), "{}"}
-	if s.compared {
+	if s.compared && g.selectsAll(s, g.leaves(s)) {
 		funcs = code{of(impl("Funcs"), st), "{Same: ", s.same, ", Clone: ", g.cloneFunction(s), "}"}
 	}
 	end := ")"

@@ -151,6 +151,9 @@ func newGenerator(p *Package) *generator {
 
 // nameStructure reserves the names of the generated code of a struct.
 func (g *generator) nameStructure(s *structure) {
+	if cannotName(g.p.types, goType(s.t)) {
+		return // code has no table of it
+	}
 	word := s.name()
 	s.form = g.names.declare(lowerFirst(word) + "Form")
 	if s.compared {
@@ -261,7 +264,7 @@ func (g *generator) file(f *sourceFile, models []*Model) *written {
 func (g *generator) tables(w *writer, f *sourceFile, models []*Model) {
 	var here []*structure
 	for _, s := range g.structures.all {
-		if s.in == f {
+		if s.in == f && s.form != "" {
 			here = append(here, s)
 		}
 	}

@@ -3,6 +3,7 @@ package gen
 import (
 	"go/types"
 	"reflect"
+	"slices"
 
 	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/schema"
@@ -56,6 +57,9 @@ func (x *guards) reach(t *schema.Type) {
 		return
 	case t.Kind == schema.BigInt, t.Kind == schema.BigFloat:
 		return
+	case t.Kind == schema.Struct && cannotName(x.pkg, gt):
+		x.parts(t)
+		return
 	case t.Kind == schema.Struct:
 		x.structure(named)
 	case ok && t.Kind != schema.Interface:
@@ -69,6 +73,11 @@ func (x *guards) reach(t *schema.Type) {
 			x.p("var _ interface{ MarshalText() } = struct {\n*", goType(k), "\n", impl("NoText"), "\n}{}\n")
 		}
 	}
+	x.parts(t)
+}
+
+// parts guards the types in a type.
+func (x *guards) parts(t *schema.Type) {
 	x.reach(t.Key)
 	x.reach(t.Elem)
 	for _, f := range t.Fields {
@@ -100,9 +109,9 @@ func (x *guards) structure(named *types.Named) {
 		return
 	}
 	own := named.Obj().Pkg().Path() == x.pkg.Path()
-	if !own && hasUnexported(st) || hasUnchecked(st) {
+	if !own && hasUnexported(st) || hasUnchecked(st) || x.embedsHidden(st) {
 		for i := range st.NumFields() {
-			if f := st.Field(i); (own || f.Exported()) && f.Name() != "_" && !unchecked(f.Type()) {
+			if f := st.Field(i); (own || f.Exported()) && f.Name() != "_" && !unchecked(f.Type()) && !x.hidden(f) {
 				x.p("var _ = ", at(named, f.Name(), f.Type()), "\n")
 			}
 		}
@@ -119,6 +128,19 @@ func (x *guards) structure(named *types.Named) {
 		x.p(line, f.Type(), " ", tagLiteral(st.Tag(i)))
 	}
 	x.p("}\nvar _ ", name, " = ", named, "{}")
+}
+
+// hidden reports whether a field is an embedded struct that the package cannot name.
+func (x *guards) hidden(f *types.Var) bool {
+	t := f.Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	return f.Embedded() && cannotName(x.pkg, t)
+}
+
+func (x *guards) embedsHidden(st *types.Struct) bool {
+	return slices.ContainsFunc(slices.Collect(st.Fields()), x.hidden)
 }
 
 func hasUnexported(st *types.Struct) bool {

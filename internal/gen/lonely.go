@@ -39,7 +39,7 @@ func (f *finder) lonely(named *types.Named, st *types.Struct) {
 		from, to := f.placeIn(places, pos, end)
 		f.report(from, to, typeName(named)+"."+places.Name()+": the struct has a sort key but no partition key, so "+
 			"that it is not a model: add pk=TEMPLATE to the field that identifies an entity, or embed it in a model")
-		f.p.Diagnostics[len(f.p.Diagnostics)-1].embed = name
+		f.last().embed = name
 	}
 }
 

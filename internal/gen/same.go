@@ -20,6 +20,7 @@ type leaf struct {
 // route is how a field inside a struct is reached, by names.
 type route struct {
 	sel  string // ".Home.Street"
+	path []int  // the same by indexes, with the embedded structs that sel leaves out
 	ptrs []pointer
 }
 
@@ -27,6 +28,34 @@ type route struct {
 type pointer struct {
 	sel string // ".Home"
 	to  types.Type
+}
+
+// step returns the route to a field of the struct where a route ends.
+func (g *generator) step(at route, i int, f *schema.Field) route {
+	at.path = append(slices.Clone(at.path), i)
+	if g.selects(f) {
+		at.sel += "." + f.Name
+	}
+	return at
+}
+
+// through returns the route into an embedded struct, or what an embedded pointer points to.
+func (w route) through(f *schema.Field) route {
+	if f.Type.Kind == schema.Pointer {
+		to := types.Unalias(f.Decl.(*types.Var).Type()).(*types.Pointer).Elem()
+		w.ptrs = append(slices.Clone(w.ptrs), pointer{w.sel, to})
+	}
+	return w
+}
+
+// make returns the statements that make the structs on the way.
+func (w route) make(root string) code {
+	var all code
+	for _, p := range w.ptrs {
+		at := root + p.sel
+		all = append(all, "if ", at, " == nil {\n", at, " = new(", p.to, ")\n}\n")
+	}
+	return all
 }
 
 // missing returns the condition that a pointer in the path is nil.
@@ -44,19 +73,11 @@ func (g *generator) leaves(s *structure) []leaf {
 	var walk func(in *structure, at route)
 	walk = func(in *structure, at route) {
 		for i, f := range in.t.Fields {
-			u, here := in.uses[i], at
-			if !g.unnameable(f) {
-				here.sel += "." + f.Name
-			}
+			u, here := in.uses[i], g.step(at, i, f)
 			switch {
 			case u == 0 || u&items != 0:
 			case in.expanded(i):
-				t := f.Type
-				if t.Kind == schema.Pointer {
-					t = t.Elem
-					here.ptrs = append(slices.Clone(at.ptrs), pointer{here.sel, goType(t)})
-				}
-				walk(g.structures.byKey[typeKey(goType(t))], here)
+				walk(g.structures.byKey[typeKey(goType(deref(f.Type)))], here.through(f))
 			case u&keyed != 0:
 				if u&text != 0 && f.Type.Kind == schema.Struct {
 					out = append(out, leaf{here, f.Type, tags.AV{}, true})
@@ -75,8 +96,13 @@ func (g *generator) leaves(s *structure) []leaf {
 
 // sameOf writes the function that compares two values of a struct.
 func (g *generator) sameOf(w *writer, s *structure) {
+	leaves := g.leaves(s)
+	if !g.selectsAll(s, leaves) {
+		w.p("func ", s.same, "(a, b *", goType(s.t), ") bool { return ", s.form, ".Form.Same(a, b, 0) }\n")
+		return
+	}
 	var terms, before []code
-	for _, l := range g.leaves(s) {
+	for _, l := range leaves {
 		same := call(impl("SameText"), "&a"+l.sel, "&b"+l.sel)
 		if !l.text {
 			same = g.same(l.t, "a"+l.sel, "b"+l.sel, l.av)

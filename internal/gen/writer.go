@@ -217,20 +217,9 @@ func (w *writer) typ(t types.Type) string {
 // checkNames notes a type that the file cannot write: one that another package does not
 // export, or that a name of the generated code would hide.
 func (w *writer) checkNames(t types.Type) {
-	switch t := types.Unalias(t).(type) {
-	case *types.Named:
-		obj := t.Obj()
-		switch {
-		case obj.Pkg() == nil:
-		case obj.Pkg().Path() != w.pkg.Path() && !obj.Exported():
-			w.unnameable(obj.Pkg().Name()+"."+obj.Name(), "another package does not export it")
-		case obj.Pkg().Path() != w.pkg.Path() && !importable(obj.Pkg().Path(), w.pkg.Path()):
-			w.unnameable(obj.Pkg().Name()+"."+obj.Name(), "its package is internal to another")
-		case obj.Pkg().Path() == w.pkg.Path() && w.names.declaredTwice(obj.Name(), w.constraint) != "":
-			w.unnameable(obj.Name(), "another build declares it in "+w.names.declaredTwice(obj.Name(), w.constraint))
-		case obj.Pkg().Path() == w.pkg.Path() && slices.Contains(locals, obj.Name()):
-			w.unnameable(obj.Name(), "generated code uses that name")
-		}
+	switch t := t.(type) {
+	case namedType:
+		w.checkName(t.Obj())
 		for i := range t.TypeArgs().Len() {
 			w.checkNames(t.TypeArgs().At(i))
 		}
@@ -243,6 +232,19 @@ func (w *writer) checkNames(t types.Type) {
 	case *types.Map:
 		w.checkNames(t.Key())
 		w.checkNames(t.Elem())
+	}
+}
+
+// checkName notes the name of a type that the file cannot write.
+func (w *writer) checkName(obj *types.TypeName) {
+	switch {
+	case obj.Pkg() == nil:
+	case hiddenFrom(w.pkg, obj) != "":
+		w.unnameable(obj.Pkg().Name()+"."+obj.Name(), hiddenFrom(w.pkg, obj))
+	case obj.Pkg().Path() == w.pkg.Path() && w.names.declaredTwice(obj.Name(), w.constraint) != "":
+		w.unnameable(obj.Name(), "another build declares it in "+w.names.declaredTwice(obj.Name(), w.constraint))
+	case obj.Pkg().Path() == w.pkg.Path() && slices.Contains(locals, obj.Name()):
+		w.unnameable(obj.Name(), "generated code uses that name")
 	}
 }
 

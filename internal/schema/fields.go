@@ -101,6 +101,7 @@ func (b *builder) taggedFields(t *Type, model bool) (fields, blanks []*taggedFie
 					b.embedsItself(l.t, f)
 				case expands(f, m.tag, model && m.tag.Present):
 					if f.Type.Kind == Pointer && !f.Exported {
+						b.badTag[f] = true // its fields may be those of keys
 						b.fault(m.at(), "embed the struct, or export its type",
 							"an embedded pointer to an unexported struct cannot be loaded")
 						continue

@@ -10,21 +10,21 @@ import (
 // Shadow is a field of an embedded struct that is not stored, since another field has its name.
 type Shadow struct{ Field, By *Field }
 
-// Shadowed lists the tagged fields of embedded structs that other fields hide, in the type and in the types of its
-// fields.
+// Shadowed lists the tagged fields of embedded structs that other fields hide, in a model and in the types of its
+// fields. A field of a model is hidden by its name in Go, and one of another struct by that of its attribute.
 func (t *Type) Shadowed() []Shadow {
 	var all []Shadow
-	t.shadows(map[*Type]bool{}, &all)
+	t.shadows(true, map[*Type]bool{}, &all)
 	return all
 }
 
-func (t *Type) shadows(seen map[*Type]bool, all *[]Shadow) {
+func (t *Type) shadows(model bool, seen map[*Type]bool, all *[]Shadow) {
 	if t == nil || t.Time || t.Marshals || seen[t] {
 		return
 	}
 	seen[t] = true
-	t.Key.shadows(seen, all)
-	t.Elem.shadows(seen, all)
+	t.Key.shadows(false, seen, all)
+	t.Elem.shadows(false, seen, all)
 	if t.Kind != Struct {
 		return
 	}
@@ -51,14 +51,15 @@ func (t *Type) shadows(seen map[*Type]bool, all *[]Shadow) {
 			case f.Exported:
 				tagged := len(tag.Options) > 0 || tag.AV.Name != "" || len(tag.AV.Options) > 0
 				found = append(found, candidate{f, depth, cmp.Or(tag.AV.Name, f.Name), tagged})
-				f.Type.shadows(seen, all)
+				f.Type.shadows(false, seen, all)
 			}
 		}
 	}
 	expand(t, 0)
 	for _, c := range found {
 		i := slices.IndexFunc(found, func(o candidate) bool {
-			return o.f != c.f && o.depth < c.depth && (o.f.Name == c.f.Name || o.attribute == c.attribute)
+			return o.f != c.f && o.depth < c.depth &&
+				(model && o.f.Name == c.f.Name || !model && o.attribute == c.attribute)
 		})
 		if i >= 0 && c.tagged {
 			*all = append(*all, Shadow{c.f, found[i].f})
