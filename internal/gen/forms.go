@@ -203,7 +203,7 @@ func (g *generator) rows(s *structure) []row {
 type promoted struct {
 	name   string
 	typ    *schema.Type
-	way    route
+	route  route
 	handle handle
 	tag    string
 	docs   []string
@@ -278,8 +278,8 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 	for _, p := range g.promoted(s) {
 		add(p.name, p.handle, p.docs)
 		find := at(st, p.name, goType(p.typ))
-		if len(p.way.ptrs) > 0 {
-			find = code{"func(v *", st, ") *", goType(p.typ), " {\n", p.way.make("v"), "return &v.", p.name, "\n}"}
+		if len(p.route.ptrs) > 0 {
+			find = code{"func(v *", st, ") *", goType(p.typ), " {\n", p.route.make("v"), "return &v.", p.name, "\n}"}
 		}
 		more = append(more, call(impl("Field"), quoted(p.name), quoted(p.tag), find, p.handle.form))
 	}
