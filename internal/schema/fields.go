@@ -11,9 +11,12 @@ import (
 // embedded struct.
 type taggedField struct {
 	*Field
-	in   *Type // the struct that declares it
-	path []int
-	tag  *tags.Tag
+	in    *Type // the struct that declares it
+	path  []int
+	outer string // the embedded structs around it: "Base."
+	tag   *tags.Tag
+	// hidden reports that its name in Go selects another field, or none, although it is stored.
+	hidden bool
 }
 
 func (m *taggedField) at() place { return place{in: m.in, field: m.Field} }
@@ -35,14 +38,22 @@ func (m *taggedField) avName() string {
 	return m.Name
 }
 
+// goName returns the name that selects the field.
+func (m *taggedField) goName() string {
+	if m.hidden {
+		return m.outer + m.Name
+	}
+	return m.Name
+}
+
 func (m *taggedField) value() Value {
-	return Value{Name: m.Name, Path: m.path, Type: m.Type, Word: m.tag.Value("name")}
+	return Value{Name: m.goName(), Path: m.path, Type: m.Type, Word: m.tag.Value("name")}
 }
 
 // valueIn returns the value of a field of the struct in outer, which is spread over its item.
 func (m *taggedField) valueIn(outer *taggedField) Value {
 	return Value{
-		Name: outer.Name + "." + m.Name, Path: slices.Concat(outer.path, m.path), Type: m.Type,
+		Name: outer.Name + "." + m.goName(), Path: slices.Concat(outer.path, m.path), Type: m.Type,
 		Word: m.tag.Value("name"),
 	}
 }
@@ -78,11 +89,12 @@ func expands(f *Field, t *tags.Tag, placed bool) bool {
 // own; inside a spread struct only a name keeps it together.
 func (b *builder) taggedFields(t *Type, model bool) (fields, blanks []*taggedField) {
 	type level struct {
-		t    *Type
-		path []int
+		t     *Type
+		path  []int
+		outer string
 	}
 	seen := map[*Type]bool{}
-	for next := []level{{t, nil}}; len(next) > 0; {
+	for next := []level{{t, nil, ""}}; len(next) > 0; {
 		current := next
 		next = nil
 		for _, l := range current {
@@ -91,7 +103,9 @@ func (b *builder) taggedFields(t *Type, model bool) (fields, blanks []*taggedFie
 			}
 			seen[l.t] = true
 			for _, f := range l.t.Fields {
-				m := &taggedField{Field: f, in: l.t, path: append(slices.Clone(l.path), f.Index), tag: b.parse(l.t, f)}
+				m := &taggedField{
+					Field: f, in: l.t, path: append(slices.Clone(l.path), f.Index), outer: l.outer, tag: b.parse(l.t, f),
+				}
 				switch {
 				case f.Name == "_":
 					if m.tag.Present {
@@ -112,7 +126,7 @@ func (b *builder) taggedFields(t *Type, model bool) (fields, blanks []*taggedFie
 							f.Type.Name)
 						continue
 					}
-					next = append(next, level{f.Type.deref(), m.path})
+					next = append(next, level{f.Type.deref(), m.path, l.outer + f.Name + "."})
 				case f.Exported:
 					fields = append(fields, m)
 				case m.tag.Present && !m.tag.Skip:
@@ -196,6 +210,11 @@ func (b *builder) spread(t *Type) []*taggedField {
 	all = slices.DeleteFunc(all, func(m *taggedField) bool { return m.tag.Skip })
 	out := b.visible(all, (*taggedField).avName)
 	for _, m := range out {
+		m.hidden = slices.ContainsFunc(all, func(o *taggedField) bool {
+			return o != m && o.Name == m.Name && len(o.path) <= len(m.path)
+		})
+	}
+	for _, m := range out {
 		for _, o := range m.tag.Options {
 			switch {
 			case slices.Contains([]string{"stored", "was", "ttl", "name"}, o.Word), slices.Contains(largeOptions,
@@ -210,9 +229,9 @@ func (b *builder) spread(t *Type) []*taggedField {
 	return out
 }
 
-// find returns the member with that Go name.
+// find returns the member that Go selects by that name.
 func find(all []*taggedField, name string) *taggedField {
-	i := slices.IndexFunc(all, func(m *taggedField) bool { return m.Name == name })
+	i := slices.IndexFunc(all, func(m *taggedField) bool { return m.Name == name && !m.hidden })
 	if i < 0 {
 		return nil
 	}

@@ -211,7 +211,7 @@ func (n *ListedKey) Root() *mapper.ItemNode[Listed, Listed] {
 	return mapperimpl.Item[Listed, Listed](mapperimpl.Items(n.listedNode, 0, 1), 0)
 }
 
-// Lines selects LINE#{No:03}.
+// Lines selects LINE#{No:03}#{Word}.
 func (n *ListedKey) Lines() *ListedKeyLines {
 	return newListedKeyLines(mapperimpl.Items(n.listedNode, 1, 1))
 }
@@ -227,8 +227,21 @@ func newListedKeyLines(at *listedNode) *ListedKeyLines {
 }
 
 // No narrows the selection to one {No:03}.
-func (n *ListedKeyLines) No(no int) *mapper.ItemNode[Listed, ListedLine] {
-	return mapperimpl.Element[Listed, ListedLine](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 1)
+func (n *ListedKeyLines) No(no int) *ListedKeyLinesNo {
+	return &ListedKeyLinesNo{listedListedLineMethods{mapperimpl.Next(n.listedNode, 3, mapperimpl.IntValue(no))}}
+}
+
+// ListedKeyLinesNo is a selection, with the methods of a query, that can be narrowed by {Word}.
+type ListedKeyLinesNo struct{ listedListedLineMethods }
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *ListedKeyLinesNo) BeginsWith(begin string) *ListedListedLineQuery {
+	return &ListedListedLineQuery{listedListedLineMethods{mapperimpl.BeginsWith(n.listedNode, begin)}}
+}
+
+// Word narrows the selection to one {Word}.
+func (n *ListedKeyLinesNo) Word(word string) *mapper.ItemNode[Listed, ListedLine] {
+	return mapperimpl.Element[Listed, ListedLine](mapperimpl.Next(n.listedNode, 4, mapperimpl.StringValue(word)), 1)
 }
 
 type listedNode = query.Node[Listed]
@@ -440,16 +453,11 @@ type listedHandles struct {
 }
 
 // ListedLineFields has the stored fields of a ListedLine: for patches, conditions, filters and projections.
-var ListedLineFields = mapperimpl.Handles[listedLineHandles](
-	listedLineForm,
-	mapperimpl.Field("Note", "", func(v *ListedLine) *string { return &v.Note }, mapperimpl.String[string]()),
-)
+var ListedLineFields = mapperimpl.Handles[listedLineHandles](listedLineForm)
 
 // listedLineHandles is the type of ListedLineFields.
 type listedLineHandles struct {
-	// Cents is the attribute "Cents" (N) of each item LINE#{No:03}.
-	Cents *field.Number[ListedLine, int]
-	// Note is the attribute "Note" (S) of each item LINE#{No:03}.
+	// Note is the attribute "Note" (S) of each item LINE#{No:03}#{Word}.
 	Note *field.String[ListedLine, string]
 }
 
@@ -458,8 +466,10 @@ var listedFields = mapperimpl.Handles[listedHandles2](listedForm2)
 
 // listedHandles2 is the type of listedFields.
 type listedHandles2 struct {
-	// Note is the attribute "Note" (S) of each item LINE#{No:03}.
+	// Note is the attribute "note" (S) of each item LINE#{No:03}#{Word}.
 	Note *field.String[listed, string]
+	// Word is the attribute "word" (S) of each item LINE#{No:03}#{Word}.
+	Word *field.String[listed, string]
 }
 
 var rentalForm = mapperimpl.Struct(mapperimpl.Funcs[Rental]{},
@@ -547,24 +557,30 @@ var listedForm = mapperimpl.Struct(mapperimpl.Funcs[Listed]{},
 var listedLineForm = mapperimpl.Struct(mapperimpl.Funcs[ListedLine]{Same: sameListedLine, Clone: cloneListedLine},
 	mapperimpl.Field("listed", "", func(v *ListedLine) *listed { return &v.listed }, listedForm2),
 	mapperimpl.Field("No", "", func(v *ListedLine) *int { return &v.No }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Cents", "", func(v *ListedLine) *int { return &v.Cents }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Note", "", func(v *ListedLine) *string { return &v.Note }, mapperimpl.String[string]()),
+	mapperimpl.Field("Word", "", func(v *ListedLine) *string { return &v.Word }, mapperimpl.String[string]()),
 )
 
 func sameListedLine(a, b *ListedLine) bool {
 	return a.listed.Note == b.listed.Note &&
+		a.listed.Word == b.listed.Word &&
 		a.No == b.No &&
-		a.Cents == b.Cents
+		a.Note == b.Note &&
+		a.Word == b.Word
 }
 
 func cloneListedLine(dst, src *ListedLine) {
 	*dst = ListedLine{}
 	dst.listed.Note = src.listed.Note
+	dst.listed.Word = src.listed.Word
 	dst.No = src.No
-	dst.Cents = src.Cents
+	dst.Note = src.Note
+	dst.Word = src.Word
 }
 
 var listedForm2 = mapperimpl.Struct(mapperimpl.Funcs[listed]{},
-	mapperimpl.Field("Note", "", func(v *listed) *string { return &v.Note }, mapperimpl.String[string]()),
+	mapperimpl.Field("Note", "note", func(v *listed) *string { return &v.Note }, mapperimpl.String[string]()),
+	mapperimpl.Field("Word", "word", func(v *listed) *string { return &v.Word }, mapperimpl.String[string]()),
 )
 
 // ItemizeCodec returns the generated codec, for package mapper.
@@ -579,7 +595,7 @@ func (*Lease) ItemizeCodec(*Lease) *mapperimpl.Codec[Lease] {
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Listed) ItemizeCodec(*Listed) *mapperimpl.Codec[Listed] {
-	return &mapperimpl.Codec[Listed]{Layout: "81c4ef0dfb8c64b8be55cc61", Table: listedForm}
+	return &mapperimpl.Codec[Listed]{Layout: "0882cf03e84d30fd404b6cd8", Table: listedForm}
 }
 
 type rentalLayout_changed_run_go_generate = struct {
@@ -665,7 +681,7 @@ type listedLayout_changed_run_go_generate = struct {
 	_     struct{}     `ddb:"table=listed"`
 	ID    string       `ddb:"pk=LISTED#{ID}"`
 	Text  string       `ddb:"sk=HEAD"`
-	Lines []ListedLine `ddb:"sk=LINE#{No:03}"`
+	Lines []ListedLine `ddb:"sk=LINE#{No:03}#{Word}"`
 }
 
 var _ listedLayout_changed_run_go_generate = Listed{}
@@ -676,8 +692,9 @@ var _ mapperimpl.LacksMethods = struct {
 
 type listedLineLayout_changed_run_go_generate = struct {
 	listed
-	No    int
-	Cents int
+	No   int
+	Note string
+	Word string
 }
 
 var _ listedLineLayout_changed_run_go_generate = ListedLine{}
@@ -687,8 +704,9 @@ var _ mapperimpl.LacksMethods = struct {
 }{}
 
 type listedLayout_changed_run_go_generate2 = struct {
-	Note  string
-	Cache []int `ddb:"-"`
+	Note  string `dynamodbav:"note"`
+	Word  string `dynamodbav:"word"`
+	Cache []int  `ddb:"-"`
 }
 
 var _ listedLayout_changed_run_go_generate2 = listed{}

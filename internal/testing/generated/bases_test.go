@@ -57,19 +57,21 @@ type Listed struct {
 	_     struct{}     `ddb:"table=listed"`
 	ID    string       `ddb:"pk=LISTED#{ID}"`
 	Text  string       `ddb:"sk=HEAD"`
-	Lines []ListedLine `ddb:"sk=LINE#{No:03}"`
+	Lines []ListedLine `ddb:"sk=LINE#{No:03}#{Word}"`
 }
 
-// ListedLine has as many stored fields as fields.
+// ListedLine has as many stored fields as fields. Two of them hide others, which are stored under other names.
 type ListedLine struct {
 	listed
-	No    int
-	Cents int
+	No   int
+	Note string
+	Word string
 }
 
 type listed struct {
-	Note  string
-	Cache []int `ddb:"-"`
+	Note  string `dynamodbav:"note"`
+	Word  string `dynamodbav:"word"`
+	Cache []int  `ddb:"-"`
 }
 
 // Handles of the fields of embedded structs, also of pointers that are nil, change what is stored and what is loaded.
@@ -131,10 +133,26 @@ func TestNilPointersWithKeysAreRefused(t *testing.T) {
 func TestCopiesLeaveOutFieldsThatAreNotStored(t *testing.T) {
 	codec := (*Listed)(nil).ItemizeCodec(nil)
 	row, _ := codec.Table.Form.Table.Named("Lines")
-	src := []ListedLine{{listed{"n", []int{1}}, 1, 2}}
+	src := []ListedLine{{listed{"n", "w", []int{1}}, 1, "m", "v"}}
 	var dst []ListedLine
 	row.Form.Clone(&dst, &src)
-	if want := []ListedLine{{listed{Note: "n"}, 1, 2}}; !cmp.Equal(dst, want, cmp.AllowUnexported(ListedLine{}, listed{})) {
+	want := []ListedLine{{listed{Note: "n", Word: "w"}, 1, "m", "v"}}
+	if !cmp.Equal(dst, want, cmp.AllowUnexported(ListedLine{}, listed{})) {
 		t.Errorf("%+v", dst)
+	}
+}
+
+// Of two fields of an element that have one name, a key, a patch and a filter mean the one that Go selects.
+func TestNamesOfFieldsMeanWhatGoSelects(t *testing.T) {
+	ctx := context.Background()
+	lists := newMapper[Listed](t)
+	line := ListedLine{listed{Note: "inner", Word: "inner"}, 1, "outer", "outer"}
+	must(lists.Save(ctx, lists.New(Listed{ID: "1", Text: "x", Lines: []ListedLine{line}})))(t)
+	p, f := ListedByID("1").Lines().No(1).Word("outer"), ListedLineFields
+	must(p.Patch(f.Note.Set("changed")).If(f.Note.Equal("outer")).Exec(ctx, lists))(t)
+	got := must(ListedByID("1").Lines().Filter(f.Note.Equal("changed")).Collect(ctx, lists))(t)
+	if line.Note = "changed"; len(got) != 1 || got[0].Note != line.Note || got[0].listed.Note != "inner" ||
+		got[0].Word != "outer" || got[0].listed.Word != "inner" {
+		t.Errorf("%+v", got)
 	}
 }

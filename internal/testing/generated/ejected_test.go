@@ -18,7 +18,7 @@ import (
 // secondary tables or no sort key, structs behind pointers, or values that attributevalue does not store.
 var notEjected = []string{
 	"Sized", "Quoted", "Decimals", "Product", "SecondaryItems", "Reading", "Chunk", "OneTable", "BinaryKey", "Page",
-	"Indexed", "EmbeddedPointer", "SharedSpread", "EmbeddedElements", "Optionals",
+	"Indexed", "EmbeddedPointer", "SharedSpread", "EmbeddedElements", "Optionals", "PointedBase",
 }
 
 // The code that itemize eject writes stores the same items as the library, and reads them.

@@ -17,6 +17,7 @@ var All = []any{
 	&OneTable{}, &NoVersion{}, &NamedVersion{}, &NamedAll{}, &Expiring{}, &ExpiringAll{}, &Slashes{}, &TextKeys{},
 	&BinaryKey{},
 	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{}, &Ticket{}, &Page{},
+	&Tenanted{}, &PointedBase{}, &GenericBase{},
 }
 
 // Indexes has those with secondary indexes, whose keys take no text of any length.
@@ -190,6 +191,77 @@ type EmbeddedPointer struct {
 	*Audit
 	ID   string `ddb:"pk={ID}"`
 	Text string `ddb:"sk=OWN"`
+}
+
+// Tenanted has its keys in structs that it embeds, two levels down. A field of its own hides one of theirs.
+type Tenanted struct {
+	_ struct{} `ddb:"table=tenanted"`
+	scoped
+	ID    string          `ddb:"sk=HEAD"`
+	Title string          `ddb:"sk=HEAD"`
+	Parts []tenantedPart  `ddb:"sk=PART#{No:03}"`
+	By    map[string]part `ddb:"sk=BY#{key}"`
+}
+
+type scoped struct {
+	tenantPrefix
+	Region string   `ddb:"sk=HEAD"`
+	Title  []string `ddb:"sk=HEAD"`
+	Zones  []string `ddb:"sk=ZONES"`
+}
+
+// tenantPrefix begins the keys of models with its {T}, and names a field of theirs.
+type tenantPrefix struct {
+	_ struct{} `ddb:"pk=T#{T}#{ID}"`
+	T string
+}
+
+type part struct {
+	No    uint8
+	Note  string `dynamodbav:"note,omitempty"`
+	Marks []int
+	Cache []int `ddb:"-"`
+}
+
+type tenantedPart struct {
+	part
+	Marks map[string]bool `dynamodbav:"own"`
+}
+
+// PointedBase has its keys in a pointer that it embeds, and further pointers in that.
+type PointedBase struct {
+	_ struct{} `ddb:"table=pointedbase"`
+	*PointedKeys
+	Text  string        `ddb:"sk=HEAD"`
+	Lines []pointedLine `ddb:"sk=LINE#{^ID}#{Line:03}"`
+	Last  pointedLine   `ddb:"sk=HEAD,nested"`
+}
+
+// PointedKeys are embedded by pointer.
+type PointedKeys struct {
+	*Audit
+	T    Level
+	ID   string   `ddb:"pk=P#{T:03}#{ID}"`
+	Tags []string `ddb:"sk=HEAD"`
+}
+
+type pointedLine struct {
+	*Line
+	By *Common
+	*Common
+}
+
+// GenericBase has its keys in an instance of a generic struct.
+type GenericBase struct {
+	_ struct{} `ddb:"table=genericbase"`
+	keysOf[Name, time.Time]
+	Text string `ddb:"sk=HEAD"`
+}
+
+type keysOf[T, V any] struct {
+	T    T
+	ID   string `ddb:"pk=G#{T}#{ID}"`
+	Held []V    `ddb:"sk=HEAD"`
 }
 
 // Spread has structs that are items.
