@@ -79,9 +79,9 @@ func (x *renaming) element(t reflect.Type) reflect.Type {
 }
 
 // renamed returns a field's tag, half of the time with another name for its attribute, and those
-// that it had.
+// that it had. An embedded struct has none.
 func (x *renaming) renamed(f reflect.StructField) reflect.StructTag {
-	if x.r.IntN(2) == 0 {
+	if f.Anonymous || x.r.IntN(2) == 0 {
 		return f.Tag
 	}
 	name, options, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")

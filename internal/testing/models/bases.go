@@ -12,6 +12,11 @@ type tenantKey struct {
 	ID string `ddb:"pk=T#{T}#{ID}"`
 }
 
+// Keyed is a base with fields that keys name.
+type Keyed struct{ keyed }
+
+type keyed struct{ T, ID string }
+
 // Stamped is a base with attributes of two items.
 type Stamped struct {
 	stamped

@@ -24,10 +24,7 @@ var leaves = []reflect.Type{
 // "random" with the keys PK and SK, both strings. Types of different numbers
 // share no partition.
 func Type(r *rand.Rand, number int) reflect.Type {
-	fields := []reflect.StructField{
-		{Name: "_", PkgPath: "modeltest", Type: reflect.TypeFor[struct{}](), Tag: `ddb:"table=random"`},
-		{Name: "ID", Type: reflect.TypeFor[string](), Tag: reflect.StructTag(fmt.Sprintf(`ddb:"pk=R%d#{ID}"`, number))},
-	}
+	fields := bases(r, number)
 	add := func(t reflect.Type, tag string) {
 		name := fmt.Sprintf("F%d", len(fields))
 		fields = append(fields, reflect.StructField{Name: name, Type: t, Tag: reflect.StructTag(tag)})
@@ -54,6 +51,37 @@ func Type(r *rand.Rand, number int) reflect.Type {
 		}
 	}
 	return reflect.StructOf(fields)
+}
+
+// bases returns the fields of a random model that declare its key, and the structs that it embeds.
+func bases(r *rand.Rand, number int) []reflect.StructField {
+	table := reflect.StructField{
+		Name: "_", PkgPath: "modeltest", Type: reflect.TypeFor[struct{}](), Tag: `ddb:"table=random"`,
+	}
+	id := reflect.StructField{
+		Name: "ID", Type: reflect.TypeFor[string](), Tag: reflect.StructTag(fmt.Sprintf(`ddb:"pk=R%d#{ID}"`, number)),
+	}
+	if r.IntN(3) == 0 {
+		table.Tag = reflect.StructTag(fmt.Sprintf(`ddb:"table=random,pk=R%d#{T}#{ID}"`, number))
+		id = embedded(r, reflect.TypeFor[Keyed]())
+	}
+	fields := []reflect.StructField{table, id}
+	if r.IntN(3) == 0 {
+		fields = append(fields, embedded(r, reflect.TypeFor[Stamped]()))
+		if r.IntN(2) == 0 { // which hides a field of the base
+			fields = append(fields, reflect.StructField{Name: "By", Type: reflect.TypeFor[int](), Tag: `ddb:"sk=A"`})
+		}
+	}
+	return fields
+}
+
+// embedded returns the field of an embedded struct, or pointer to it.
+func embedded(r *rand.Rand, t reflect.Type) reflect.StructField {
+	f := reflect.StructField{Name: t.Name(), Type: t, Anonymous: true}
+	if r.IntN(2) == 0 {
+		f.Type = reflect.PointerTo(t)
+	}
+	return f
 }
 
 // typ returns a random type that attributevalue can encode.
@@ -93,6 +121,9 @@ func structType(r *rand.Rand, depth int, element bool) reflect.Type {
 		fields = append(fields,
 			reflect.StructField{Name: "K", Type: reflect.TypeFor[string]()},
 			reflect.StructField{Name: "N", Type: reflect.TypeFor[uint8]()})
+	}
+	if r.IntN(4) == 0 {
+		fields = append(fields, embedded(r, reflect.TypeFor[Position]()))
 	}
 	for i := range 1 + r.IntN(3) {
 		t := typ(r, depth)
