@@ -350,7 +350,7 @@ func (b *builder) table(m *taggedField) *Table {
 			return t
 		}
 	}
-	b.fault(m.option("table"), "declare it: _ struct{} `ddb:\"table="+o.Value+",hash=ATTR,range=ATTR,name=Word\"`",
+	b.missing(m.option("table"), "declare it: _ struct{} `ddb:\"table="+o.Value+",hash=ATTR,range=ATTR,name=Word\"`",
 		"the model has no table %s", o.Value)
 	return nil
 }
@@ -364,7 +364,7 @@ func (b *builder) fixedItem(m *taggedField, o *tags.Option) {
 	text := ""
 	switch {
 	case o == nil && t.Range != "":
-		b.fault(m.at(), "add sk=TEMPLATE", "the table %s has a sort key, but the field has no sk=", t.Name)
+		b.missing(m.at(), "add sk=TEMPLATE", "the table %s has a sort key, but the field has no sk=", t.Name)
 		return
 	case o != nil && t.Range == "":
 		b.fault(m.option("sk"), "remove it, or declare the table with range=ATTR", "the table %s has no sort key",

@@ -20,7 +20,7 @@ type Fault struct {
 	Msg, Cure string
 	// Related is another field that has a part in it, or nil.
 	Related *Field
-	// Missing reports that the struct lacks a field, which a struct that embeds it can have.
+	// Missing reports that the struct lacks a field or an option, which a struct that embeds it can have.
 	Missing bool
 }
 
@@ -88,7 +88,7 @@ type place struct {
 	pos, end int
 }
 
-// missing is fault for a field that the model lacks.
+// missing is fault for a field or an option that the model lacks.
 func (b *builder) missing(at place, cure, format string, args ...any) {
 	b.fault(at, cure, format, args...)
 	b.faults[len(b.faults)-1].Missing = true

@@ -138,7 +138,7 @@ func (b *builder) periods() {
 	at := first.m.option("table")
 	switch {
 	case find(b.fields, first.part.Name) == nil:
-		b.fault(at, cureOf(*first.part, b.fields, "the fields are "), "%s does not name a field of %s", first.part,
+		b.missing(at, cureOf(*first.part, b.fields, "the fields are "), "%s does not name a field of %s", first.part,
 			b.e.Type.Name)
 		return
 	case p.Field < 0:

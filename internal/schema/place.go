@@ -110,7 +110,7 @@ func (b *builder) unusedNames() {
 	for _, m := range b.fields {
 		it := b.onItem[m.Field]
 		if m.tag.Has("name") && !used[m.Field] && (it == nil || it == b.e.Root) {
-			b.fault(m.option("name"), "remove it", "name= has no effect on a field that no key names")
+			b.missing(m.option("name"), "remove it", "name= has no effect on a field that no key names")
 		}
 	}
 }
@@ -351,7 +351,7 @@ func (b *builder) expiry() {
 	set := func(it *Item, m *taggedField, v Value) {
 		switch {
 		case b.e.TTL == "":
-			b.fault(m.option("ttl"), "add it: _ struct{} `ddb:\"ttl=ATTR\"`",
+			b.missing(m.option("ttl"), "add it: _ struct{} `ddb:\"ttl=ATTR\"`",
 				"no blank field names the table's TTL attribute")
 		case !v.Type.deref().Time:
 			b.fault(m.option("ttl"), "use a time.Time", "an expiry is a time, unlike %s", v.Type.Name)

@@ -99,15 +99,15 @@ func (b *builder) shards() {
 	case b.sharded == nil && in < 0 && !hasBy, b.badPK:
 		return
 	case b.sharded == nil && in < 0:
-		b.fault(by.option("shardby"), "add shards=N, and {shard} to pk=",
+		b.missing(by.option("shardby"), "add shards=N, and {shard} to pk=",
 			"shardby= chooses a shard, but the model has none")
 		return
 	case b.sharded == nil:
-		b.fault(b.keyAt(b.e.PK), "add shards=N,shardby=FIELD to the blank field of the table",
+		b.missing(b.keyAt(b.e.PK), "add shards=N,shardby=FIELD to the blank field of the table",
 			"pk= names {shard}, but the number of shards is missing")
 		return
 	case in < 0:
-		b.fault(b.sharded.option("shards"), "write it into the template, such as EVENTS#{At:date}.{shard}",
+		b.missing(b.sharded.option("shards"), "write it into the template, such as EVENTS#{At:date}.{shard}",
 			"the template of pk= does not name {shard}")
 		return
 	case !hasBy:
