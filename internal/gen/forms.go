@@ -277,11 +277,12 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 	}
 	for _, p := range g.promoted(s) {
 		add(p.name, p.handle, p.docs)
-		find := at(st, p.name, goType(p.typ))
+		find, line := at(st, p.name, goType(p.typ)), ""
 		if len(p.route.ptrs) > 0 {
+			line = "\n"
 			find = code{"func(v *", st, ") *", goType(p.typ), " {\n", p.route.make("v"), "return &v.", p.name, "\n}"}
 		}
-		more = append(more, call(impl("Field"), quoted(p.name), quoted(p.tag), find, p.handle.form))
+		more = append(more, code{line, call(impl("Field"), quoted(p.name), quoted(p.tag), find, p.handle.form)})
 	}
 	w.comment(s.handles + " has the stored fields of " + article(s.name()) +
 		": for patches, conditions, filters and projections.")

@@ -104,7 +104,8 @@ func (b *builder) taggedFields(t *Type, model bool) (fields, blanks []*taggedFie
 			seen[l.t] = true
 			for _, f := range l.t.Fields {
 				m := &taggedField{
-					Field: f, in: l.t, path: append(slices.Clone(l.path), f.Index), outer: l.outer, tag: b.parse(l.t, f),
+					Field: f, in: l.t, path: append(slices.Clone(l.path), f.Index), outer: l.outer,
+					tag: b.parse(l.t, f),
 				}
 				switch {
 				case f.Name == "_":

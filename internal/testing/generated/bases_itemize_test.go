@@ -361,17 +361,19 @@ func (n *listedListedLineIntValues) AtMost(to int) *ListedListedLineQuery {
 }
 
 // RentalFields has the stored fields of a Rental: for patches, conditions, filters and projections.
-var RentalFields = mapperimpl.Handles[rentalHandles](rentalForm, mapperimpl.Field("Reviewer", "", func(v *Rental) *string {
-	if v.Review == nil {
-		v.Review = new(Review)
-	}
-	return &v.Reviewer
-}, mapperimpl.String[string]()), mapperimpl.Field("Score", "", func(v *Rental) *int {
-	if v.Review == nil {
-		v.Review = new(Review)
-	}
-	return &v.Score
-}, mapperimpl.Numeric[int]()))
+var RentalFields = mapperimpl.Handles[rentalHandles](rentalForm,
+	mapperimpl.Field("Reviewer", "", func(v *Rental) *string {
+		if v.Review == nil {
+			v.Review = new(Review)
+		}
+		return &v.Reviewer
+	}, mapperimpl.String[string]()),
+	mapperimpl.Field("Score", "", func(v *Rental) *int {
+		if v.Review == nil {
+			v.Review = new(Review)
+		}
+		return &v.Score
+	}, mapperimpl.Numeric[int]()))
 
 // rentalHandles is the type of RentalFields.
 type rentalHandles struct {
@@ -399,12 +401,14 @@ var RentalLineFields = mapperimpl.Handles[rentalLineHandles](rentalLineForm,
 	mapperimpl.Field("Label", "label", func(v *RentalLine) *string { return &v.Label }, mapperimpl.String[string]()),
 	mapperimpl.Field(
 		"Marks", "", func(v *RentalLine) *[]int { return &v.Marks }, mapperimpl.Slice[[]int](mapperimpl.Numeric[int]()),
-	), mapperimpl.Field("Cents", "", func(v *RentalLine) *int {
+	),
+	mapperimpl.Field("Cents", "", func(v *RentalLine) *int {
 		if v.Price == nil {
 			v.Price = new(Price)
 		}
 		return &v.Cents
-	}, mapperimpl.Numeric[int]()), mapperimpl.Field("Labels", "", func(v *RentalLine) *[]string {
+	}, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Labels", "", func(v *RentalLine) *[]string {
 		if v.Price == nil {
 			v.Price = new(Price)
 		}
