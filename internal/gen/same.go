@@ -20,7 +20,7 @@ type leaf struct {
 // route is how a field inside a struct is reached, by names.
 type route struct {
 	sel  string // ".Home.Street"
-	path []int  // the same by indexes, with the embedded structs that sel leaves out
+	path []int  // the same by indexes, also of structs without a name here
 	ptrs []pointer
 }
 
@@ -67,9 +67,11 @@ func (w route) missing(root string) string {
 	return strings.Join(terms, " || ")
 }
 
-// leaves lists the fields that a struct's values are compared by.
+// leaves lists the fields that a struct's values are compared by: those that it stores. Another struct can
+// store more fields of one that both embed.
 func (g *generator) leaves(s *structure) []leaf {
 	var out []leaf
+	fields := s.t.EncodedFields()
 	var walk func(in *structure, at route)
 	walk = func(in *structure, at route) {
 		for i, f := range in.t.Fields {
@@ -78,6 +80,7 @@ func (g *generator) leaves(s *structure) []leaf {
 			case u == 0 || u&items != 0:
 			case in.expanded(i):
 				walk(g.structures.byKey[typeKey(goType(deref(f.Type)))], here.through(f))
+			case !slices.ContainsFunc(fields, func(e schema.Encoded) bool { return slices.Equal(e.Path, here.path) }):
 			case u&keyed != 0:
 				if u&text != 0 && f.Type.Kind == schema.Struct {
 					out = append(out, leaf{here, f.Type, tags.AV{}, true})

@@ -216,6 +216,26 @@ func (n *ListedKey) Lines() *ListedKeyLines {
 	return newListedKeyLines(mapperimpl.Items(n.listedNode, 1, 1))
 }
 
+// Inner selects NOTE#{No:03}.
+func (n *ListedKey) Inner() *ListedKeyInner {
+	return newListedKeyInner(mapperimpl.Items(n.listedNode, 2, 1))
+}
+
+// Outer selects OUTER#{No:03}.
+func (n *ListedKey) Outer() *ListedKeyOuter {
+	return newListedKeyOuter(mapperimpl.Items(n.listedNode, 3, 1))
+}
+
+// Both selects BOTH#{No:03}.
+func (n *ListedKey) Both() *ListedKeyBoth {
+	return newListedKeyBoth(mapperimpl.Items(n.listedNode, 4, 1))
+}
+
+// Second selects SECOND#{No:03}.
+func (n *ListedKey) Second() *ListedKeySecond {
+	return newListedKeySecond(mapperimpl.Items(n.listedNode, 5, 1))
+}
+
 // ListedKeyLines is a selection, with the methods of a query, that can be narrowed by {No:03}.
 type ListedKeyLines struct {
 	listedListedLineItems
@@ -242,6 +262,66 @@ func (n *ListedKeyLinesNo) BeginsWith(begin string) *ListedListedLineQuery {
 // Word narrows the selection to one {Word}.
 func (n *ListedKeyLinesNo) Word(word string) *mapper.ItemNode[Listed, ListedLine] {
 	return mapperimpl.Element[Listed, ListedLine](mapperimpl.Next(n.listedNode, 4, mapperimpl.StringValue(word)), 1)
+}
+
+// ListedKeyInner is a selection, with the methods of a query, that can be narrowed by {No:03}.
+type ListedKeyInner struct {
+	listedListedNoteItems
+	listedListedNoteIntValues
+}
+
+func newListedKeyInner(at *listedNode) *ListedKeyInner {
+	return &ListedKeyInner{listedListedNoteItems{listedListedNoteMethods{at}, 2}, listedListedNoteIntValues{at}}
+}
+
+// No narrows the selection to one {No:03}.
+func (n *ListedKeyInner) No(no int) *mapper.ItemNode[Listed, ListedNote] {
+	return mapperimpl.Element[Listed, ListedNote](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 2)
+}
+
+// ListedKeyOuter is a selection, with the methods of a query, that can be narrowed by {No:03}.
+type ListedKeyOuter struct {
+	listedListedOuterItems
+	listedListedOuterIntValues
+}
+
+func newListedKeyOuter(at *listedNode) *ListedKeyOuter {
+	return &ListedKeyOuter{listedListedOuterItems{listedListedOuterMethods{at}, 3}, listedListedOuterIntValues{at}}
+}
+
+// No narrows the selection to one {No:03}.
+func (n *ListedKeyOuter) No(no int) *mapper.ItemNode[Listed, ListedOuter] {
+	return mapperimpl.Element[Listed, ListedOuter](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 3)
+}
+
+// ListedKeyBoth is a selection, with the methods of a query, that can be narrowed by {No:03}.
+type ListedKeyBoth struct {
+	listedListedBothItems
+	listedListedBothIntValues
+}
+
+func newListedKeyBoth(at *listedNode) *ListedKeyBoth {
+	return &ListedKeyBoth{listedListedBothItems{listedListedBothMethods{at}, 4}, listedListedBothIntValues{at}}
+}
+
+// No narrows the selection to one {No:03}.
+func (n *ListedKeyBoth) No(no int) *mapper.ItemNode[Listed, ListedBoth] {
+	return mapperimpl.Element[Listed, ListedBoth](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 4)
+}
+
+// ListedKeySecond is a selection, with the methods of a query, that can be narrowed by {No:03}.
+type ListedKeySecond struct {
+	listedListedSecondItems
+	listedListedSecondIntValues
+}
+
+func newListedKeySecond(at *listedNode) *ListedKeySecond {
+	return &ListedKeySecond{listedListedSecondItems{listedListedSecondMethods{at}, 5}, listedListedSecondIntValues{at}}
+}
+
+// No narrows the selection to one {No:03}.
+func (n *ListedKeySecond) No(no int) *mapper.ItemNode[Listed, ListedSecond] {
+	return mapperimpl.Element[Listed, ListedSecond](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 5)
 }
 
 type listedNode = query.Node[Listed]
@@ -357,6 +437,466 @@ func (n *listedListedLineIntValues) AtLeast(from int) *ListedListedLineQuery {
 
 // AtMost selects the items at a value or below it.
 func (n *listedListedLineIntValues) AtMost(to int) *ListedListedLineQuery {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+}
+
+type listedListedNoteMethods struct{ *listedNode }
+
+// Query returns the query, which has more methods than these.
+func (n *listedListedNoteMethods) Query() *query.Query[Listed, ListedNote] {
+	return query.Of[ListedNote](n.listedNode)
+}
+
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
+func (n *listedListedNoteMethods) All(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) iter.Seq2[ListedNote, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs yields what All does, with the field and the keys of each element.
+func (n *listedListedNoteMethods) Refs(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) iter.Seq2[query.Ref[ListedNote], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
+func (n *listedListedNoteMethods) Collect(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) ([]ListedNote, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
+func (n *listedListedNoteMethods) Page(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) (*query.Page[ListedNote], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs as much as reading them.
+func (n *listedListedNoteMethods) Count(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns the query's requests and their cost. It sends nothing.
+func (n *listedListedNoteMethods) Plan(src query.Source[Listed], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
+func (n *listedListedNoteMethods) Filter(conditions ...field.Condition[ListedNote]) *query.Query[Listed, ListedNote] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
+func (n *listedListedNoteMethods) Project(fields ...field.Of[ListedNote]) *query.Query[Listed, ListedNote] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements. For Page it is the size of a page.
+func (n *listedListedNoteMethods) Limit(first int) *query.Query[Listed, ListedNote] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n *listedListedNoteMethods) Reverse() *query.Query[Listed, ListedNote] {
+	return n.Query().Reverse()
+}
+
+// After returns the query that continues after a page, at its Next.
+func (n *listedListedNoteMethods) After(page query.Cursor) *query.Query[Listed, ListedNote] {
+	return n.Query().After(page)
+}
+
+type listedListedNoteItems struct {
+	listedListedNoteMethods
+	item int
+}
+
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
+func (n *listedListedNoteItems) Add(element ListedNote) *mapper.Patch[Listed] {
+	return mapperimpl.Add(n.listedNode, n.item, nil, element)
+}
+
+// Put returns a patch that adds or replaces an element.
+func (n *listedListedNoteItems) Put(element ListedNote) *mapper.Patch[Listed] {
+	return mapperimpl.Put(n.listedNode, n.item, nil, element)
+}
+
+// ListedListedNoteQuery is a selection of elements, and has the methods of a query.
+type ListedListedNoteQuery struct{ listedListedNoteMethods }
+
+type listedListedNoteIntValues struct{ base *listedNode }
+
+func (n *listedListedNoteIntValues) of(at *listedNode) *ListedListedNoteQuery {
+	return &ListedListedNoteQuery{listedListedNoteMethods{at}}
+}
+
+// Between selects the items from one value to another, both included.
+func (n *listedListedNoteIntValues) Between(from, to int) *ListedListedNoteQuery {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *listedListedNoteIntValues) AtLeast(from int) *ListedListedNoteQuery {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *listedListedNoteIntValues) AtMost(to int) *ListedListedNoteQuery {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+}
+
+type listedListedOuterMethods struct{ *listedNode }
+
+// Query returns the query, which has more methods than these.
+func (n *listedListedOuterMethods) Query() *query.Query[Listed, ListedOuter] {
+	return query.Of[ListedOuter](n.listedNode)
+}
+
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
+func (n *listedListedOuterMethods) All(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) iter.Seq2[ListedOuter, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs yields what All does, with the field and the keys of each element.
+func (n *listedListedOuterMethods) Refs(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) iter.Seq2[query.Ref[ListedOuter], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
+func (n *listedListedOuterMethods) Collect(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) ([]ListedOuter, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
+func (n *listedListedOuterMethods) Page(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) (*query.Page[ListedOuter], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs as much as reading them.
+func (n *listedListedOuterMethods) Count(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns the query's requests and their cost. It sends nothing.
+func (n *listedListedOuterMethods) Plan(src query.Source[Listed], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
+func (n *listedListedOuterMethods) Filter(
+	conditions ...field.Condition[ListedOuter],
+) *query.Query[Listed, ListedOuter] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
+func (n *listedListedOuterMethods) Project(fields ...field.Of[ListedOuter]) *query.Query[Listed, ListedOuter] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements. For Page it is the size of a page.
+func (n *listedListedOuterMethods) Limit(first int) *query.Query[Listed, ListedOuter] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n *listedListedOuterMethods) Reverse() *query.Query[Listed, ListedOuter] {
+	return n.Query().Reverse()
+}
+
+// After returns the query that continues after a page, at its Next.
+func (n *listedListedOuterMethods) After(page query.Cursor) *query.Query[Listed, ListedOuter] {
+	return n.Query().After(page)
+}
+
+type listedListedOuterItems struct {
+	listedListedOuterMethods
+	item int
+}
+
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
+func (n *listedListedOuterItems) Add(element ListedOuter) *mapper.Patch[Listed] {
+	return mapperimpl.Add(n.listedNode, n.item, nil, element)
+}
+
+// Put returns a patch that adds or replaces an element.
+func (n *listedListedOuterItems) Put(element ListedOuter) *mapper.Patch[Listed] {
+	return mapperimpl.Put(n.listedNode, n.item, nil, element)
+}
+
+// ListedListedOuterQuery is a selection of elements, and has the methods of a query.
+type ListedListedOuterQuery struct{ listedListedOuterMethods }
+
+type listedListedOuterIntValues struct{ base *listedNode }
+
+func (n *listedListedOuterIntValues) of(at *listedNode) *ListedListedOuterQuery {
+	return &ListedListedOuterQuery{listedListedOuterMethods{at}}
+}
+
+// Between selects the items from one value to another, both included.
+func (n *listedListedOuterIntValues) Between(from, to int) *ListedListedOuterQuery {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *listedListedOuterIntValues) AtLeast(from int) *ListedListedOuterQuery {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *listedListedOuterIntValues) AtMost(to int) *ListedListedOuterQuery {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+}
+
+type listedListedBothMethods struct{ *listedNode }
+
+// Query returns the query, which has more methods than these.
+func (n *listedListedBothMethods) Query() *query.Query[Listed, ListedBoth] {
+	return query.Of[ListedBoth](n.listedNode)
+}
+
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
+func (n *listedListedBothMethods) All(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) iter.Seq2[ListedBoth, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs yields what All does, with the field and the keys of each element.
+func (n *listedListedBothMethods) Refs(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) iter.Seq2[query.Ref[ListedBoth], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
+func (n *listedListedBothMethods) Collect(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) ([]ListedBoth, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
+func (n *listedListedBothMethods) Page(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) (*query.Page[ListedBoth], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs as much as reading them.
+func (n *listedListedBothMethods) Count(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns the query's requests and their cost. It sends nothing.
+func (n *listedListedBothMethods) Plan(src query.Source[Listed], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
+func (n *listedListedBothMethods) Filter(conditions ...field.Condition[ListedBoth]) *query.Query[Listed, ListedBoth] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
+func (n *listedListedBothMethods) Project(fields ...field.Of[ListedBoth]) *query.Query[Listed, ListedBoth] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements. For Page it is the size of a page.
+func (n *listedListedBothMethods) Limit(first int) *query.Query[Listed, ListedBoth] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n *listedListedBothMethods) Reverse() *query.Query[Listed, ListedBoth] {
+	return n.Query().Reverse()
+}
+
+// After returns the query that continues after a page, at its Next.
+func (n *listedListedBothMethods) After(page query.Cursor) *query.Query[Listed, ListedBoth] {
+	return n.Query().After(page)
+}
+
+type listedListedBothItems struct {
+	listedListedBothMethods
+	item int
+}
+
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
+func (n *listedListedBothItems) Add(element ListedBoth) *mapper.Patch[Listed] {
+	return mapperimpl.Add(n.listedNode, n.item, nil, element)
+}
+
+// Put returns a patch that adds or replaces an element.
+func (n *listedListedBothItems) Put(element ListedBoth) *mapper.Patch[Listed] {
+	return mapperimpl.Put(n.listedNode, n.item, nil, element)
+}
+
+// ListedListedBothQuery is a selection of elements, and has the methods of a query.
+type ListedListedBothQuery struct{ listedListedBothMethods }
+
+type listedListedBothIntValues struct{ base *listedNode }
+
+func (n *listedListedBothIntValues) of(at *listedNode) *ListedListedBothQuery {
+	return &ListedListedBothQuery{listedListedBothMethods{at}}
+}
+
+// Between selects the items from one value to another, both included.
+func (n *listedListedBothIntValues) Between(from, to int) *ListedListedBothQuery {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *listedListedBothIntValues) AtLeast(from int) *ListedListedBothQuery {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *listedListedBothIntValues) AtMost(to int) *ListedListedBothQuery {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+}
+
+type listedListedSecondMethods struct{ *listedNode }
+
+// Query returns the query, which has more methods than these.
+func (n *listedListedSecondMethods) Query() *query.Query[Listed, ListedSecond] {
+	return query.Of[ListedSecond](n.listedNode)
+}
+
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
+func (n *listedListedSecondMethods) All(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) iter.Seq2[ListedSecond, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs yields what All does, with the field and the keys of each element.
+func (n *listedListedSecondMethods) Refs(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) iter.Seq2[query.Ref[ListedSecond], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
+func (n *listedListedSecondMethods) Collect(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) ([]ListedSecond, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
+func (n *listedListedSecondMethods) Page(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) (*query.Page[ListedSecond], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs as much as reading them.
+func (n *listedListedSecondMethods) Count(
+	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns the query's requests and their cost. It sends nothing.
+func (n *listedListedSecondMethods) Plan(src query.Source[Listed], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
+func (n *listedListedSecondMethods) Filter(
+	conditions ...field.Condition[ListedSecond],
+) *query.Query[Listed, ListedSecond] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
+func (n *listedListedSecondMethods) Project(fields ...field.Of[ListedSecond]) *query.Query[Listed, ListedSecond] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements. For Page it is the size of a page.
+func (n *listedListedSecondMethods) Limit(first int) *query.Query[Listed, ListedSecond] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n *listedListedSecondMethods) Reverse() *query.Query[Listed, ListedSecond] {
+	return n.Query().Reverse()
+}
+
+// After returns the query that continues after a page, at its Next.
+func (n *listedListedSecondMethods) After(page query.Cursor) *query.Query[Listed, ListedSecond] {
+	return n.Query().After(page)
+}
+
+type listedListedSecondItems struct {
+	listedListedSecondMethods
+	item int
+}
+
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
+func (n *listedListedSecondItems) Add(element ListedSecond) *mapper.Patch[Listed] {
+	return mapperimpl.Add(n.listedNode, n.item, nil, element)
+}
+
+// Put returns a patch that adds or replaces an element.
+func (n *listedListedSecondItems) Put(element ListedSecond) *mapper.Patch[Listed] {
+	return mapperimpl.Put(n.listedNode, n.item, nil, element)
+}
+
+// ListedListedSecondQuery is a selection of elements, and has the methods of a query.
+type ListedListedSecondQuery struct{ listedListedSecondMethods }
+
+type listedListedSecondIntValues struct{ base *listedNode }
+
+func (n *listedListedSecondIntValues) of(at *listedNode) *ListedListedSecondQuery {
+	return &ListedListedSecondQuery{listedListedSecondMethods{at}}
+}
+
+// Between selects the items from one value to another, both included.
+func (n *listedListedSecondIntValues) Between(from, to int) *ListedListedSecondQuery {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n *listedListedSecondIntValues) AtLeast(from int) *ListedListedSecondQuery {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n *listedListedSecondIntValues) AtMost(to int) *ListedListedSecondQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -476,6 +1016,58 @@ type listedHandles2 struct {
 	Word *field.String[listed, string]
 }
 
+// ListedNoteFields has the stored fields of a ListedNote: for patches, conditions, filters and projections.
+var ListedNoteFields = mapperimpl.Handles[listedNoteHandles](listedNoteForm)
+
+// listedNoteHandles is the type of ListedNoteFields.
+type listedNoteHandles struct {
+	// Note is the attribute "Note" (S) of each item NOTE#{No:03}. It is also the attribute "Note" (S) of each item
+	// BOTH#{No:03}. It has more places.
+	Note *field.String[ListedNote, string]
+}
+
+// ListedOuterFields has the stored fields of a ListedOuter: for patches, conditions, filters and projections.
+var ListedOuterFields = mapperimpl.Handles[listedOuterHandles](listedOuterForm)
+
+// listedOuterHandles is the type of ListedOuterFields.
+type listedOuterHandles struct {
+	// Note is the attribute "Note" (S) of each item OUTER#{No:03}.
+	Note *field.String[ListedOuter, string]
+}
+
+// ListedBothFields has the stored fields of a ListedBoth: for patches, conditions, filters and projections.
+var ListedBothFields = mapperimpl.Handles[listedBothHandles](listedBothForm)
+
+// listedBothHandles is the type of ListedBothFields.
+type listedBothHandles struct {
+}
+
+// ListedFirstFields has the stored fields of a ListedFirst: for patches, conditions, filters and projections.
+var ListedFirstFields = mapperimpl.Handles[listedFirstHandles](
+	listedFirstForm,
+	mapperimpl.Field("Note", "", func(v *ListedFirst) *string { return &v.Note }, mapperimpl.String[string]()),
+)
+
+// listedFirstHandles is the type of ListedFirstFields.
+type listedFirstHandles struct {
+	// Note is the attribute "Note" (S) of each item NOTE#{No:03}. It is also the attribute "Note" (S) of each item
+	// BOTH#{No:03}. It has more places.
+	Note *field.String[ListedFirst, string]
+}
+
+// ListedSecondFields has the stored fields of a ListedSecond: for patches, conditions, filters and projections.
+var ListedSecondFields = mapperimpl.Handles[listedSecondHandles](
+	listedSecondForm,
+	mapperimpl.Field("Note", "", func(v *ListedSecond) *string { return &v.Note }, mapperimpl.String[string]()),
+)
+
+// listedSecondHandles is the type of ListedSecondFields.
+type listedSecondHandles struct {
+	// Note is the attribute "Note" (S) of each item NOTE#{No:03}. It is also the attribute "Note" (S) of each item
+	// BOTH#{No:03}. It has more places.
+	Note *field.String[ListedSecond, string]
+}
+
 var rentalForm = mapperimpl.Struct(mapperimpl.Funcs[Rental]{},
 	mapperimpl.Field("Tenant", "", func(v *Rental) *models.Tenant { return &v.Tenant }, tenantForm),
 	mapperimpl.Field("Review", "", func(v *Rental) **Review { return &v.Review }, mapperimpl.Pointer(reviewForm)),
@@ -556,6 +1148,20 @@ var listedForm = mapperimpl.Struct(mapperimpl.Funcs[Listed]{},
 	mapperimpl.Field(
 		"Lines", "", func(v *Listed) *[]ListedLine { return &v.Lines }, mapperimpl.Slice[[]ListedLine](listedLineForm),
 	),
+	mapperimpl.Field(
+		"Inner", "", func(v *Listed) *[]ListedNote { return &v.Inner }, mapperimpl.Slice[[]ListedNote](listedNoteForm),
+	),
+	mapperimpl.Field(
+		"Outer", "", func(v *Listed) *[]ListedOuter { return &v.Outer },
+		mapperimpl.Slice[[]ListedOuter](listedOuterForm),
+	),
+	mapperimpl.Field(
+		"Both", "", func(v *Listed) *[]ListedBoth { return &v.Both }, mapperimpl.Slice[[]ListedBoth](listedBothForm),
+	),
+	mapperimpl.Field(
+		"Second", "", func(v *Listed) *[]ListedSecond { return &v.Second },
+		mapperimpl.Slice[[]ListedSecond](listedSecondForm),
+	),
 )
 
 var listedLineForm = mapperimpl.Struct(mapperimpl.Funcs[ListedLine]{Same: sameListedLine, Clone: cloneListedLine},
@@ -587,6 +1193,64 @@ var listedForm2 = mapperimpl.Struct(mapperimpl.Funcs[listed]{},
 	mapperimpl.Field("Word", "word", func(v *listed) *string { return &v.Word }, mapperimpl.String[string]()),
 )
 
+var listedNoteForm = mapperimpl.Struct(mapperimpl.Funcs[ListedNote]{
+	Same: sameListedNote, Clone: mapperimpl.Copy[ListedNote],
+},
+	mapperimpl.Field("No", "", func(v *ListedNote) *int { return &v.No }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Note", "", func(v *ListedNote) *string { return &v.Note }, mapperimpl.String[string]()),
+)
+
+func sameListedNote(a, b *ListedNote) bool {
+	return a.No == b.No &&
+		a.Note == b.Note
+}
+
+var listedOuterForm = mapperimpl.Struct(mapperimpl.Funcs[ListedOuter]{Same: sameListedOuter, Clone: cloneListedOuter},
+	mapperimpl.Field("ListedNote", "", func(v *ListedOuter) *ListedNote { return &v.ListedNote }, listedNoteForm),
+	mapperimpl.Field("Note", "", func(v *ListedOuter) *string { return &v.Note }, mapperimpl.String[string]()),
+)
+
+func sameListedOuter(a, b *ListedOuter) bool {
+	return a.ListedNote.No == b.ListedNote.No &&
+		a.Note == b.Note
+}
+
+func cloneListedOuter(dst, src *ListedOuter) {
+	*dst = ListedOuter{}
+	dst.ListedNote.No = src.ListedNote.No
+	dst.Note = src.Note
+}
+
+var listedBothForm = mapperimpl.Struct(mapperimpl.Funcs[ListedBoth]{Same: sameListedBoth, Clone: cloneListedBoth},
+	mapperimpl.Field("ListedFirst", "", func(v *ListedBoth) *ListedFirst { return &v.ListedFirst }, listedFirstForm),
+)
+
+func sameListedBoth(a, b *ListedBoth) bool {
+	return a.ListedFirst.ListedNote.No == b.ListedFirst.ListedNote.No &&
+		a.ListedFirst.ListedNote.Note == b.ListedFirst.ListedNote.Note
+}
+
+func cloneListedBoth(dst, src *ListedBoth) {
+	*dst = ListedBoth{}
+	dst.ListedFirst.ListedNote.No = src.ListedFirst.ListedNote.No
+	dst.ListedFirst.ListedNote.Note = src.ListedFirst.ListedNote.Note
+}
+
+var listedFirstForm = mapperimpl.Struct(mapperimpl.Funcs[ListedFirst]{},
+	mapperimpl.Field("ListedNote", "", func(v *ListedFirst) *ListedNote { return &v.ListedNote }, listedNoteForm),
+)
+
+var listedSecondForm = mapperimpl.Struct(mapperimpl.Funcs[ListedSecond]{
+	Same: sameListedSecond, Clone: mapperimpl.Copy[ListedSecond],
+},
+	mapperimpl.Field("ListedNote", "", func(v *ListedSecond) *ListedNote { return &v.ListedNote }, listedNoteForm),
+)
+
+func sameListedSecond(a, b *ListedSecond) bool {
+	return a.ListedNote.No == b.ListedNote.No &&
+		a.ListedNote.Note == b.ListedNote.Note
+}
+
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Rental) ItemizeCodec(*Rental) *mapperimpl.Codec[Rental] {
 	return &mapperimpl.Codec[Rental]{Layout: "ad4f530c50eb610d5ddff60b", Table: rentalForm}
@@ -599,7 +1263,7 @@ func (*Lease) ItemizeCodec(*Lease) *mapperimpl.Codec[Lease] {
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Listed) ItemizeCodec(*Listed) *mapperimpl.Codec[Listed] {
-	return &mapperimpl.Codec[Listed]{Layout: "0882cf03e84d30fd404b6cd8", Table: listedForm}
+	return &mapperimpl.Codec[Listed]{Layout: "8794cb35926acc8bf19af332", Table: listedForm}
 }
 
 type rentalLayout_changed_run_go_generate = struct {
@@ -682,10 +1346,14 @@ var _ mapperimpl.LacksMethods = struct {
 }{}
 
 type listedLayout_changed_run_go_generate = struct {
-	_     struct{}     `ddb:"table=listed"`
-	ID    string       `ddb:"pk=LISTED#{ID}"`
-	Text  string       `ddb:"sk=HEAD"`
-	Lines []ListedLine `ddb:"sk=LINE#{No:03}#{Word}"`
+	_      struct{}       `ddb:"table=listed"`
+	ID     string         `ddb:"pk=LISTED#{ID}"`
+	Text   string         `ddb:"sk=HEAD"`
+	Lines  []ListedLine   `ddb:"sk=LINE#{No:03}#{Word}"`
+	Inner  []ListedNote   `ddb:"sk=NOTE#{No:03}"`
+	Outer  []ListedOuter  `ddb:"sk=OUTER#{No:03}"`
+	Both   []ListedBoth   `ddb:"sk=BOTH#{No:03}"`
+	Second []ListedSecond `ddb:"sk=SECOND#{No:03}"`
 }
 
 var _ listedLayout_changed_run_go_generate = Listed{}
@@ -716,6 +1384,59 @@ type listedLayout_changed_run_go_generate2 = struct {
 var _ listedLayout_changed_run_go_generate2 = listed{}
 var _ mapperimpl.LacksMethods = struct {
 	*listed
+	mapperimpl.NoMethods
+}{}
+
+type listedNoteLayout_changed_run_go_generate = struct {
+	No   int
+	Note string
+}
+
+var _ listedNoteLayout_changed_run_go_generate = ListedNote{}
+var _ mapperimpl.LacksMethods = struct {
+	*ListedNote
+	mapperimpl.NoMethods
+}{}
+
+type listedOuterLayout_changed_run_go_generate = struct {
+	ListedNote
+	Note string
+}
+
+var _ listedOuterLayout_changed_run_go_generate = ListedOuter{}
+var _ mapperimpl.LacksMethods = struct {
+	*ListedOuter
+	mapperimpl.NoMethods
+}{}
+
+type listedBothLayout_changed_run_go_generate = struct {
+	ListedFirst
+	ListedSecond
+}
+
+var _ listedBothLayout_changed_run_go_generate = ListedBoth{}
+var _ mapperimpl.LacksMethods = struct {
+	*ListedBoth
+	mapperimpl.NoMethods
+}{}
+
+type listedFirstLayout_changed_run_go_generate = struct {
+	ListedNote
+}
+
+var _ listedFirstLayout_changed_run_go_generate = ListedFirst{}
+var _ mapperimpl.LacksMethods = struct {
+	*ListedFirst
+	mapperimpl.NoMethods
+}{}
+
+type listedSecondLayout_changed_run_go_generate = struct {
+	ListedNote
+}
+
+var _ listedSecondLayout_changed_run_go_generate = ListedSecond{}
+var _ mapperimpl.LacksMethods = struct {
+	*ListedSecond
 	mapperimpl.NoMethods
 }{}
 

@@ -3,10 +3,13 @@ package generated
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"
 )
@@ -54,11 +57,37 @@ type Owned struct {
 
 // Listed are elements that embed a struct with a field that is not stored.
 type Listed struct {
-	_     struct{}     `ddb:"table=listed"`
-	ID    string       `ddb:"pk=LISTED#{ID}"`
-	Text  string       `ddb:"sk=HEAD"`
-	Lines []ListedLine `ddb:"sk=LINE#{No:03}#{Word}"`
+	_      struct{}       `ddb:"table=listed"`
+	ID     string         `ddb:"pk=LISTED#{ID}"`
+	Text   string         `ddb:"sk=HEAD"`
+	Lines  []ListedLine   `ddb:"sk=LINE#{No:03}#{Word}"`
+	Inner  []ListedNote   `ddb:"sk=NOTE#{No:03}"`
+	Outer  []ListedOuter  `ddb:"sk=OUTER#{No:03}"`
+	Both   []ListedBoth   `ddb:"sk=BOTH#{No:03}"`
+	Second []ListedSecond `ddb:"sk=SECOND#{No:03}"`
 }
+
+// ListedNote is an element, and other elements embed it.
+type ListedNote struct {
+	No   int
+	Note string
+}
+
+// ListedOuter has a field that hides one of ListedNote.
+type ListedOuter struct {
+	ListedNote
+	Note string
+}
+
+// ListedFirst and ListedSecond embed one struct: of ListedBoth, the first is stored.
+type (
+	ListedFirst  struct{ ListedNote }
+	ListedSecond struct{ ListedNote }
+	ListedBoth   struct {
+		ListedFirst
+		ListedSecond
+	}
+)
 
 // ListedLine has as many stored fields as fields. Two of them hide others, which are stored under other names.
 type ListedLine struct {
@@ -154,5 +183,28 @@ func TestNamesOfFieldsMeanWhatGoSelects(t *testing.T) {
 	if line.Note = "changed"; len(got) != 1 || got[0].Note != line.Note || got[0].listed.Note != "inner" ||
 		got[0].Word != "outer" || got[0].listed.Word != "inner" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A field that an element does not store, since another field hides it, is not compared either.
+func TestComparisonsLeaveOutFieldsThatAreNotStored(t *testing.T) {
+	generated := (*Listed)(nil).ItemizeCodec(nil).Table.Form
+	type reflected Listed
+	e, err := schema.Of(reflect.TypeFor[reflected]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a, b Listed
+	a.Outer, b.Outer = make([]ListedOuter, 1), make([]ListedOuter, 1)
+	a.Outer[0].ListedNote.Note, b.Outer[0].ListedNote.Note = "a", "b"
+	a.Both, b.Both = make([]ListedBoth, 1), make([]ListedBoth, 1)
+	a.Both[0].ListedSecond.Note, b.Both[0].ListedSecond.Note = "a", "b"
+	for _, f := range []*codec.Form{generated, codec.Reflected(e.Type)} {
+		for name, p := range map[string][2]any{"Outer": {&a.Outer, &b.Outer}, "Both": {&a.Both, &b.Both}} {
+			row, _ := f.Table.Named(name)
+			if !row.Form.Same(p[0], p[1], 0) {
+				t.Errorf("%s: differs in what is not stored", name)
+			}
+		}
 	}
 }
