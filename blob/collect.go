@@ -144,6 +144,7 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 	if x.scan {
 		out.Strays = &done.Strays
 	}
+	err = mapper.Internal.Throttled(door.Key{}, "", err)
 	if err != nil && done.Next == "" {
 		return out, fmt.Errorf("blob: the collection failed: %w", err)
 	}

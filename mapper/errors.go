@@ -458,7 +458,10 @@ func public(m *model.Model, err error) error {
 		r := e.Request
 		return &TooLargeError{Model: r.Label, Field: r.Field, Key: keyOf(r.Place), err: e.Err}
 	}
-	return throttled(m, valueError(m, err))
+	if m == nil {
+		return throttled("", err)
+	}
+	return throttled(m.Label(), valueError(m, err))
 }
 
 func publicAll(m *model.Model, all []error) error {
@@ -471,9 +474,6 @@ func publicAll(m *model.Model, all []error) error {
 
 // valueError translates an error about a value or selection of a model.
 func valueError(m *model.Model, err error) error {
-	if m == nil {
-		return err
-	}
 	label := m.Label()
 	switch e := err.(type) {
 	case *change.NotLoaded:

@@ -40,6 +40,9 @@ func (internal) Detach(_ door.Key, e any) { e.(interface{ detach() }).detach() }
 
 func (e *Entity[T]) detach() { e.state.notStored = true }
 
+// Throttled makes a *ThrottledError of the error of a throttled request, and leaves all others.
+func (internal) Throttled(_ door.Key, label string, err error) error { return throttled(label, err) }
+
 // Collector returns the collector of a *Mapper. It returns an error if no value of the model can be external.
 func (internal) Collector(_ door.Key, m any) (*large.Collector, error) {
 	return engineOf(m).collector()

@@ -81,7 +81,7 @@ func (g *engine) largeValues(s *settings) error {
 		Locations: locations, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: m.MaxValue,
 		Codings: m.Codings,
 		Flying:  largeFlying,
-	})
+	}, g.public)
 	g.env.Estimate.Fetcher = g.search.Fetcher
 	return nil
 }

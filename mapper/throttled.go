@@ -9,16 +9,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/explain"
 )
 
-// ThrottledError says that DynamoDB refused a request because of a limit of throughput, also in the
-// retries of the SDK. Repeat the call later; the reasons say which limit to raise. It wraps the SDK's
-// error.
+// ThrottledError says that DynamoDB refused a request, or a part of a batch, because of a limit of
+// throughput, also in the retries. Repeat the call later; the reasons say which limit to raise. It wraps
+// the SDK's error, if there is one.
 type ThrottledError struct {
-	// Model is the name of the model, "" for a transaction.
+	// Model is the name of the model, "" for a transaction and for the parts of a large value.
 	Model string
-	// Reasons are those of the answer, nil if it has none. A canceled transaction has none.
+	// Reasons are those of the answer, nil if it has none. Canceled transactions and batches have none.
 	Reasons []ThrottlingReason
 
 	err error
@@ -85,15 +85,13 @@ func (e *ThrottledError) Error() string {
 func (e *ThrottledError) Unwrap() error { return e.err }
 
 // throttled makes a *ThrottledError of the error of a throttled request. All others stay as they are.
-func throttled(m *model.Model, err error) error {
+// label is the name of the model.
+func throttled(label string, err error) error {
 	reasons, is := reasonsOf(err)
 	if !is || errors.As(err, new(*ThrottledError)) {
 		return err
 	}
-	out := &ThrottledError{err: err}
-	if m != nil {
-		out.Model = m.Label()
-	}
+	out := &ThrottledError{Model: label, err: err}
 	for _, r := range reasons {
 		out.Reasons = append(out.Reasons, throttlingReason(aws.ToString(r.Reason), aws.ToString(r.Resource)))
 	}
@@ -132,5 +130,5 @@ func reasonsOf(err error) (all []types.ThrottlingReason, is bool) {
 			return code == "ThrottlingError" || code == "ProvisionedThroughputExceeded"
 		})
 	}
-	return nil, false
+	return nil, errors.As(err, new(*explain.Throttled))
 }

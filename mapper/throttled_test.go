@@ -1,19 +1,25 @@
 package mapper_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
 )
 
 // refusing answers each request with one error of DynamoDB.
@@ -77,5 +83,89 @@ func TestThrottledKeepsUnknownReasons(t *testing.T) {
 	r := mapper.ThrottlingReason{Reason: "TableWriteMoonExceeded", Resource: "arn:aws:dynamodb:r:1:table/t/index/i"}
 	if r.String() != "TableWriteMoonExceeded t/index/i" {
 		t.Error(r)
+	}
+}
+
+// unprocessing answers each batch with all of its items and keys unprocessed, and each statement with a
+// code.
+type unprocessing string
+
+func (code unprocessing) Do(r *http.Request) (*http.Response, error) {
+	var in struct {
+		RequestItems json.RawMessage
+		Statements   []json.RawMessage
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		return nil, err
+	}
+	out := map[string]any{"UnprocessedItems": in.RequestItems}
+	switch {
+	case in.Statements != nil:
+		refused := map[string]any{"Error": map[string]any{"Code": code, "Message": "m"}}
+		out = map[string]any{"Responses": slices.Repeat([]any{refused}, len(in.Statements))}
+	case strings.HasSuffix(r.Header.Get("X-Amz-Target"), "BatchGetItem"):
+		out = map[string]any{"UnprocessedKeys": in.RequestItems}
+	}
+	body, err := json.Marshal(out)
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(bytes.NewReader(body)),
+	}, err
+}
+
+// Batches whose items stay unprocessed are throttled requests: the error is a *ThrottledError, with the
+// reasons if DynamoDB names them, in bulk loads of both forms and in reads, until the retries or the
+// context end.
+func TestBatchesThatStayThrottledAreThrottledErrors(t *testing.T) {
+	t.Parallel()
+	const reason = "TableWriteKeyRangeThroughputExceeded"
+	boards := mapper.NoErrors(slices.Values([]board{{ID: "1"}, {ID: "2"}}))
+	refused := refusing(`{"__type":"ThrottlingException","message":"m","throttlingReasons":[{"reason":"` + reason +
+		`","resource":"arn:aws:dynamodb:eu-west-1:1:table/boards"}]}`)
+	for name, c := range map[string]dynamodb.HTTPClient{
+		"unprocessed": unprocessing("ThrottlingError"), "limit": unprocessing("RequestLimitExceeded"),
+		"provisioned": unprocessing("ProvisionedThroughputExceeded"), "with reasons": refused,
+	} {
+		named := c == refused
+		m, err := mapper.New[board](dynamodb.New(dynamodb.Options{
+			Region: "eu-west-1", HTTPClient: c, Retryer: aws.NopRetryer{}, Credentials: anyCredentials,
+		}), mapper.Table("boards"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		load := func(options ...mapper.BulkOption) func(context.Context) error {
+			return func(ctx context.Context) error {
+				r, err := m.BulkLoad(ctx, boards, options...)
+				if err == nil {
+					err = r.Failures[0].Err
+				}
+				return err
+			}
+		}
+		for call, do := range map[string]func(context.Context) error{
+			"insert": load(), "overwrite": load(mapper.Overwrite()),
+			"load": func(ctx context.Context) error {
+				return failed(m.LoadMany(ctx, []query.Selection[board]{
+					m.Key("1").Item("A"), m.Key("2").Item("A"),
+				}))
+			},
+		} {
+			for _, ends := range []error{nil, context.DeadlineExceeded} {
+				if call == "load" && named && ends != nil {
+					continue // not sent again
+				}
+				ctx, cancel := flow.WithoutPauses(t.Context()), func() {}
+				if ends != nil {
+					ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
+				}
+				err := do(ctx)
+				cancel()
+				var got *mapper.ThrottledError
+				if !errors.As(err, &got) || got.Model == "" || ends != nil && !errors.Is(err, ends) ||
+					named && (len(got.Reasons) != 1 || got.Reasons[0].Reason != reason) {
+					t.Errorf("%s of %s until %v: %v", call, name, ends, err)
+				}
+			}
+		}
 	}
 }

@@ -83,13 +83,14 @@ func (m *Migration) ImportLive(ctx context.Context, to Files) (*Imported, error)
 	return m.importTo(ctx, to, true)
 }
 
-func (m *Migration) importTo(ctx context.Context, to Files, live bool) (*Imported, error) {
+func (m *Migration) importTo(ctx context.Context, to Files, live bool) (_ *Imported, err error) {
+	defer m.throttled(&err)
 	if m.own {
 		return nil, fmt.Errorf("%s: the table %s contains the monoliths: import into new tables",
 			m.layout.Model, m.source.Name)
 	}
 	x := &importing{Migration: m, to: to, live: live, out: &Imported{Items: map[string]int{}, Bytes: map[string]int{}}}
-	err := m.segmentsAtOnce(ctx, x.segment)
+	err = m.segmentsAtOnce(ctx, x.segment)
 	return x.out, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
@@ -153,11 +154,16 @@ func Keys(hash, sort string) Option {
 	return optionFunc(func(o *options) { o.key, o.sort = hash, sort })
 }
 
+// throttled makes a *mapper.ThrottledError of the error of a throttled request.
+func (m *Migration) throttled(err *error) {
+	*err = mapper.Internal.Throttled(door.Key{}, m.layout.Model, *err)
+}
+
 // Open returns the migration of the monoliths in a table to a model. It checks the tables
 // (DescribeTable): the keys of the model's tables must be those of the layout. The keys of the source
 // must be made of the key fields of the root item ([Keys]), so that each entity identifies its
 // monolith. The source may be a table of the model.
-func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Option) (*Migration, error) {
+func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Option) (_ *Migration, err error) {
 	if c == nil || l == nil {
 		return nil, errors.New("migrate: the client, the layout or the source is missing: pass Open all three")
 	}
@@ -165,6 +171,7 @@ func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Optio
 		client: c, layout: l.of,
 		options: options{of: defaultSegments, prices: forecast.DefaultPrices(), now: time.Now},
 	}
+	defer m.throttled(&err)
 	for _, o := range opts {
 		o.apply(&m.options)
 	}

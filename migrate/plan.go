@@ -68,7 +68,8 @@ type PlanOptions struct {
 func (p *Plan) OK() bool { return p.Dead == 0 }
 
 // Plan reads monoliths and writes nothing.
-func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
+func (m *Migration) Plan(ctx context.Context, o PlanOptions) (_ *Plan, err error) {
+	defer m.throttled(&err)
 	x := &planning{
 		Migration: m, o: o,
 		p: &report.Plan{

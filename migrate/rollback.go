@@ -20,7 +20,8 @@ import (
 // model's table had collections before the migration, entities without a monolith stay as they are, and
 // are counted as Foreign. It reads the source and the main table of the layout. An entity costs the
 // units of its monolith, and twice those of its items. It can be repeated until [Migration.Contract].
-func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
+func (m *Migration) Rollback(ctx context.Context) (_ *Report, err error) {
+	defer m.throttled(&err)
 	if err := m.whole("a rollback"); err != nil {
 		return nil, err
 	}

@@ -39,7 +39,8 @@ type Report struct {
 //
 // An entity costs the units of its items, the write units of the monolith for the mark, and at most 3
 // more. A page costs the units of its checkpoint.
-func (m *Migration) Run(ctx context.Context) (*Report, error) {
+func (m *Migration) Run(ctx context.Context) (_ *Report, err error) {
+	defer m.throttled(&err)
 	p, err := m.phase(ctx)
 	switch {
 	case err != nil:

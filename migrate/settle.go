@@ -17,7 +17,8 @@ import (
 // knows the old layout. The monolith stays as it is, and the next run moves it. Changes in the new
 // layout are lost. key is the key of the monolith in its table. If the entity is in one layout only,
 // the error is a *ConflictError. It costs the units of the monolith and of the items.
-func (m *Migration) KeepMonolith(ctx context.Context, key map[string]types.AttributeValue) error {
+func (m *Migration) KeepMonolith(ctx context.Context, key map[string]types.AttributeValue) (err error) {
+	defer m.throttled(&err)
 	switch p, err := m.phase(ctx); {
 	case err != nil:
 		return err
@@ -35,7 +36,8 @@ func (m *Migration) KeepCollection(ctx context.Context, key map[string]types.Att
 
 func (m *Migration) settle(ctx context.Context, key item.Attributes,
 	keep func(ctx context.Context, root, doc item.Place, t *write.Tally) error,
-) error {
+) (err error) {
+	defer m.throttled(&err)
 	if err := m.hasBegun(ctx); err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ type Status struct {
 }
 
 // Status reads the notes of the migration.
-func (m *Migration) Status(ctx context.Context) (*Status, error) {
+func (m *Migration) Status(ctx context.Context) (_ *Status, err error) {
+	defer m.throttled(&err)
 	s := &Status{}
 	var p phaseNote
 	if _, err := m.state.read(ctx, notePhase, &p); err != nil {
@@ -37,7 +38,7 @@ func (m *Migration) Status(ctx context.Context) (*Status, error) {
 	if s.Phase, s.Since = p.Phase, p.Since; isBack(p.Phase) {
 		s.Phase = phaseBack
 	}
-	err := m.state.each(ctx, noteSegment, func(_ string, a item.Attributes) error {
+	err = m.state.each(ctx, noteSegment, func(_ string, a item.Attributes) error {
 		var c checkpoint
 		if _, err := decode(a, &c); err != nil {
 			return err

@@ -45,12 +45,13 @@ const maxFindings = 100
 // result for [Migration.Cutover], and deletes items that moves of dead programs have left.
 //
 // A cutover needs a pass over all segments. A pass over some segments reports only these.
-func (m *Migration) Verify(ctx context.Context) (*Verification, error) {
+func (m *Migration) Verify(ctx context.Context) (_ *Verification, err error) {
+	defer m.throttled(&err)
 	if err := m.hasBegun(ctx); err != nil {
 		return nil, err
 	}
 	c := m.newCheck()
-	err := c.all(ctx)
+	err = c.all(ctx)
 	c.v.Ended, c.v.Complete = m.now().UTC(), err == nil && len(m.segments) == m.of
 	if err != nil || !c.v.Complete {
 		return c.v, err
@@ -161,7 +162,8 @@ func (c *check) one(ctx context.Context, d *protocol.Monolith) error {
 
 // Cutover declares the new layout valid. It is refused unless a verification of all segments was clean,
 // and another one, which it makes, still is.
-func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
+func (m *Migration) Cutover(ctx context.Context) (_ *Verification, err error) {
+	defer m.throttled(&err)
 	refuse := func(format string, args ...any) (*Verification, error) {
 		return nil, fmt.Errorf("%s: no cut-over: %s", m.layout.Model, fmt.Sprintf(format, args...))
 	}
@@ -223,7 +225,8 @@ func (m *Migration) stillClean(ctx context.Context) (*check, error) {
 // model, each marked monolith at the write units of its size. word is the name of the source table, as
 // a confirmation. It verifies everything first, as [Migration.Verify] does, and is refused if an entity
 // has not moved or is wrong. It also deletes items that moves of dead programs have left.
-func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) (*Report, error) {
+func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) (_ *Report, err error) {
+	defer m.throttled(&err)
 	refuse := func(format string, args ...any) (*Report, error) {
 		what := "the table " + m.source.Name
 		if m.own {

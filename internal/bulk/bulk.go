@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 )
@@ -85,14 +86,12 @@ const (
 // Answer has the results for the items of a batch.
 type Answer struct {
 	// Results are the results of the items, in their order. Stored has the items for Blocked, and Errs
-	// the errors for Refused; both are nil if there are none.
+	// the errors for Refused and Again; both are nil if there are none.
 	Results []Result
 	Stored  []item.Attributes
 	Errs    []error
 	// WCU is the consumed capacity of the call.
 	WCU float64
-	// Throttled reports that items must be sent again because of throttling.
-	Throttled bool
 	// Unsure reports that items that must be sent again may have been written, and may be written
 	// later.
 	Unsure bool
@@ -134,8 +133,8 @@ type Load struct {
 	bytes    int
 	underway int
 	answers  chan outcome
-	// throttled reports that DynamoDB throttled the last known batch.
-	throttled bool
+	// throttled is the error of the last known batch, if DynamoDB throttled it.
+	throttled error
 }
 
 // ErrWhole says that the whole entity of an item was written in another way.
@@ -312,7 +311,7 @@ func (l *Load) sendUnknown(ctx context.Context, batch []*Item, stored map[*Entit
 			return nil, err
 		}
 	}
-	all.WCU, all.Throttled = a.WCU, a.Throttled
+	all.WCU = a.WCU
 	n := 0
 	for at, i := range batch {
 		switch {
@@ -325,7 +324,10 @@ func (l *Load) sendUnknown(ctx context.Context, batch []*Item, stored map[*Entit
 		}
 		all.Results[at] = a.Results[n]
 		if a.Stored != nil {
-			all.Stored[at], all.Errs[at] = a.Stored[n], a.Errs[n]
+			all.Stored[at] = a.Stored[n]
+		}
+		if a.Errs != nil {
+			all.Errs[at] = a.Errs[n]
 		}
 		n++
 	}
@@ -360,8 +362,11 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 		return o.err
 	}
 	l.WCU += o.WCU
-	l.throttled = o.Throttled
+	l.throttled = nil
 	for n, i := range o.batch {
+		if o.Results[n] == Again && explain.IsThrottled(o.Errs[n]) {
+			l.throttled = o.Errs[n]
+		}
 		switch {
 		case i.of.left == 0: // written by itself in the meantime, or abandoned
 		case o.Results[n] == Written:
@@ -380,7 +385,7 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 		case o.Results[n] == Blocked, o.Results[n] == Refused:
 			l.end(i.of, o.Errs[n])
 		default:
-			l.end(i.of, errThrottled)
+			l.end(i.of, exhausted(o.Errs[n]))
 		}
 	}
 	return l.ended(ctx)
@@ -390,15 +395,21 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 // until then, it says so.
 func (l *Load) ended(ctx context.Context) error {
 	err := ctx.Err()
-	if err == nil || !l.throttled {
+	if err == nil || l.throttled == nil {
 		return err
 	}
-	return fmt.Errorf("DynamoDB throttled the load until its context ended: raise the capacity of the table, lower "+
-		"WriteRate, or allow more time: %w", err)
+	return explain.Throttling("DynamoDB throttled the load until its context ended: raise the capacity of the table, "+
+		"lower WriteRate, or allow more time: %w: %w", err, l.throttled)
 }
 
-var errThrottled = errors.New("DynamoDB throttled each attempt: raise the write capacity of the table, or lower " +
-	"WriteRate, and load it again")
+// exhausted is the error of an item that was sent maxTries times. last is the error of the last attempt.
+func exhausted(last error) error {
+	if explain.IsThrottled(last) {
+		return explain.Throttling("DynamoDB throttled the last of %d attempts: raise the write capacity of the "+
+			"table, or lower WriteRate, and load it again: %w", maxTries, last)
+	}
+	return fmt.Errorf("each of %d attempts failed: load it again: %w", maxTries, last)
+}
 
 // maxTries is how often an item is sent, with pauses of up to a second.
 const maxTries = 60

@@ -60,20 +60,18 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 			return explain.Error(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
 		})
 	}
-	a := &Answer{
-		Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity),
-		Throttled: len(out.UnprocessedItems) > 0,
-	}
+	a := &Answer{Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity)}
 	if len(out.UnprocessedItems) == 0 {
 		return a, nil
 	}
+	a.Errs = make([]error, len(batch))
 	for name, unprocessed := range out.UnprocessedItems {
 		table := item.Asked(name, slices.Collect(maps.Keys(requests)))
 		retried := 0
 		for n, i := range batch {
 			is := func(w types.WriteRequest) bool { return w.PutRequest != nil && i.is(w.PutRequest.Item) }
 			if i.Table.Name == table && slices.ContainsFunc(unprocessed, is) {
-				a.Results[n] = Again
+				a.Results[n], a.Errs[n] = Again, errUnprocessed
 				retried++
 			}
 		}
@@ -85,6 +83,9 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	}
 	return a, nil
 }
+
+// errUnprocessed is the error of an item that BatchWriteItem returned. The answer has no reasons.
+var errUnprocessed = explain.Throttling("BatchWriteItem returned the item as unprocessed")
 
 // putByTable sends the items of each table in separate requests, if one of the tables does not exist.
 func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Table) (*Answer, error) {
@@ -105,7 +106,6 @@ func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Tab
 			return nil, err
 		}
 		all.WCU += a.WCU
-		all.Throttled = all.Throttled || a.Throttled
 		for n, of := range at {
 			if all.Results[of] = a.Results[n]; a.Errs != nil {
 				all.Errs[of] = a.Errs[n]
@@ -194,7 +194,6 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 		if e == nil {
 			continue
 		}
-		a.Throttled = a.Throttled || throttles[e.Code]
 		a.Unsure = a.Unsure || e.Code == types.BatchStatementErrorCodeEnumInternalServerError
 		if a.Results[n], a.Errs[n] = resultOf(e); a.Errs[n] != nil {
 			a.Errs[n] = explain.Error(ctx, p.Client, p.Label, []*item.Table{batch[n].Table}, a.Errs[n])
@@ -260,33 +259,26 @@ var ends = map[types.BatchStatementErrorCodeEnum]bool{
 	types.BatchStatementErrorCodeEnumAccessDenied: true, types.BatchStatementErrorCodeEnumResourceNotFound: true,
 }
 
-// throttles are the codes of throttling errors.
-var throttles = map[types.BatchStatementErrorCodeEnum]bool{
-	types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded: true,
-	types.BatchStatementErrorCodeEnumThrottlingError:               true,
-	types.BatchStatementErrorCodeEnumRequestLimitExceeded:          true,
-}
-
-// resultOf returns the result for an error of one statement.
+// resultOf returns the result for an error of one statement, and the error of an item that is not written.
 func resultOf(e *types.BatchStatementError) (Result, error) {
+	// named like errors of other calls
+	err := error(&smithy.GenericAPIError{
+		Code: strings.TrimSuffix(string(e.Code), "Error") + "Exception", Message: aws.ToString(e.Message),
+	})
 	switch e.Code {
 	case types.BatchStatementErrorCodeEnumDuplicateItem, types.BatchStatementErrorCodeEnumConditionalCheckFailed:
 		return Blocked, nil
 	case types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded,
 		types.BatchStatementErrorCodeEnumThrottlingError,
-		types.BatchStatementErrorCodeEnumRequestLimitExceeded, types.BatchStatementErrorCodeEnumTransactionConflict,
+		types.BatchStatementErrorCodeEnumRequestLimitExceeded:
+		return Again, explain.Throttling("%w", err)
+	case types.BatchStatementErrorCodeEnumTransactionConflict,
 		types.BatchStatementErrorCodeEnumInternalServerError:
-		return Again, nil
-	}
-	switch code := string(e.Code); e.Code {
+		return Again, err
 	case types.BatchStatementErrorCodeEnumResourceNotFound:
 		return Refused, &types.ResourceNotFoundException{Message: e.Message}
-	default: // named like errors of other calls
-		return Refused, &smithy.GenericAPIError{
-			Code:    strings.TrimSuffix(code, "Error") + "Exception",
-			Message: aws.ToString(e.Message),
-		}
 	}
+	return Refused, err
 }
 
 // failed returns the result for a call that failed as a whole: retry, the table of a period is missing,
@@ -294,18 +286,15 @@ func resultOf(e *types.BatchStatementError) (Result, error) {
 func failed(batch []*Item, err error, explained func(error) error) (*Answer, error) {
 	var api smithy.APIError
 	passes := errors.As(err, &api) && (api.ErrorFault() == smithy.FaultServer || passing[api.ErrorCode()])
-	if !passes {
-		err = explained(err)
-	}
+	err = explained(err)
 	a := &Answer{
 		Results: make([]Result, len(batch)), Errs: make([]error, len(batch)),
-		Stored: make([]item.Attributes, len(batch)), Throttled: wire.Throttled(err),
+		Stored: make([]item.Attributes, len(batch)), Unsure: !wire.Throttled(err),
 	}
-	a.Unsure = !a.Throttled
 	for n, i := range batch {
 		switch {
 		case passes:
-			a.Results[n] = Again
+			a.Results[n], a.Errs[n] = Again, err
 		case isMissing(err) && i.Table.Period != "":
 			a.Results[n], a.Errs[n] = Refused, err
 		default:

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // describer is a client that can describe tables.
@@ -30,6 +31,19 @@ type Missing struct {
 
 // Unwrap returns the error of the request.
 func (m *Missing) Unwrap() error { return m.error }
+
+// Throttled is the error of a batch of which DynamoDB throttled a part, or of requests that it throttled until they
+// ended. It wraps the error of the last answer, if there is one.
+type Throttled struct{ error }
+
+// Throttling returns a *Throttled, as fmt.Errorf makes errors.
+func Throttling(format string, args ...any) error { return &Throttled{fmt.Errorf(format, args...)} }
+
+// Unwrap returns the error with the text.
+func (t *Throttled) Unwrap() error { return t.error }
+
+// IsThrottled reports whether DynamoDB throttled a request, or a part of a batch.
+func IsThrottled(err error) bool { return errors.As(err, new(*Throttled)) || wire.Throttled(err) }
 
 // Error adds a prefix (the model and the operation), the tables of the request, and a cure to an error
 // of DynamoDB. If keys do not fit a table, it describes the table to compare them.

@@ -3,6 +3,7 @@ package read
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,19 +48,20 @@ func (r *Reader) batch(ctx context.Context, parts []selection.Part, o Options, u
 	}
 }
 
+// maxBatchTries is how often the rest of a batch is asked for after answers that have none of it.
+const maxBatchTries = 30
+
 // batchOf reads up to 100 items, by their places.
 func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options, u *Usage) (map[item.Place]item.Image,
 	error,
 ) {
 	tables, want, asked := r.batchKeys(parts, o)
 	found := map[item.Place]item.Image{}
-	missing := asked
+	missing, left := asked, asked
 	for try := 0; len(want) > 0; try++ {
 		if try > 0 {
-			if err := flow.Pause(ctx, try); err != nil {
-				return nil,
-					fmt.Errorf("%s: the batch still has unprocessed keys, which a throttled table causes: %w",
-						r.Label, err)
+			if err := r.pause(ctx, try); err != nil {
+				return nil, err
 			}
 		}
 		u.asks(ctx)
@@ -93,7 +95,8 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 			u.add(nil, o, &out.ConsumedCapacity[i])
 		}
 		u.add(sizes, o, nil)
-		want = nil
+		before := left
+		want, left = nil, 0
 		for name, keys := range out.UnprocessedKeys {
 			table := tables[item.Asked(name, asked)]
 			if table == nil {
@@ -103,10 +106,30 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 				want = map[string]types.KeysAndAttributes{}
 			}
 			want[table.Name] = keys
+			left += len(keys.Keys)
+		}
+		if left < before {
+			try = 0
 		}
 	}
 	u.add(make([]int, missing), o, nil) // a missing item costs as a small one
 	return found, nil
+}
+
+// errUnprocessed is the error of keys that BatchGetItem returned. The answer has no reasons.
+var errUnprocessed = errors.New("BatchGetItem returned all keys as unprocessed")
+
+// pause waits before the rest of a batch is asked for, after a number of answers that had none of it.
+func (r *Reader) pause(ctx context.Context, try int) error {
+	err := flow.Pause(ctx, try)
+	if err == nil && try == maxBatchTries {
+		err = errUnprocessed
+	}
+	if err == nil {
+		return nil
+	}
+	return explain.Throttling("%s: DynamoDB throttled the batch: raise the read capacity of the table, or load fewer "+
+		"entities at once: %w", r.Label, err)
 }
 
 // notAsked is the error of an answer about a table that the request does not name.

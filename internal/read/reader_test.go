@@ -255,8 +255,8 @@ func TestBatchContextEnds(t *testing.T) {
 		left.Do = func(Call) { cancel() }
 		_, err := collect(ctx, reader(&Client{Answers: []Answer{left}}), ranges(one("a"), one("b")), read.Options{},
 			&read.Usage{})
-		if err == nil || err.Error() != "Thing: the batch still has unprocessed keys, which a throttled table "+
-			"causes: context canceled" {
+		if err == nil || err.Error() != "Thing: DynamoDB throttled the batch: raise the read capacity of the table, "+
+			"or load fewer entities at once: context canceled" {
 			t.Error(err)
 		}
 	})

@@ -20,8 +20,9 @@ import (
 // maxReplacements is how often an item is read again because its external values were replaced while they were read.
 const maxReplacements = 10
 
-// SetFetcher has the engine read external values, and the model's lazy values read themselves.
-func (e *Engine) SetFetcher(f *large.Fetcher) {
+// SetFetcher has the engine read external values, and the model's lazy values read themselves. public
+// translates the errors of the latter.
+func (e *Engine) SetFetcher(f *large.Fetcher, public func(error) error) {
 	f.Dead = e.isLeftover
 	e.Fetcher = f
 	e.Model.Source = func(f *item.Image, a *schema.Attribute, name string) *large.Source {
@@ -29,7 +30,7 @@ func (e *Engine) SetFetcher(f *large.Fetcher) {
 		at.Arguments, at.Wire, at.Header = nil, wire.Item{}, item.Header{}
 		return &large.Source{
 			Fetcher: e.Fetcher, At: f.Place, Attribute: name,
-			Explain: func(err error) error { return e.fetchError(&at, a, err) },
+			Explain: func(err error) error { return public(e.fetchError(&at, a, err)) },
 		}
 	}
 }

@@ -195,7 +195,7 @@ func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) 
 			if a.Results[n] == bulk.Written {
 				t.WCU = t.WCU.Add(cost.Exactly(b.Units.Min))
 			}
-			if a.Errs[n] != nil && err == nil {
+			if a.Results[n] == bulk.Refused && err == nil {
 				err = a.Errs[n]
 			}
 		}
