@@ -14,6 +14,8 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/bulk"
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/operation"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // BulkLoad inserts every entity of a sequence with few calls: INSERT statements, 25 in a call, each
@@ -91,8 +93,10 @@ type BulkReport struct {
 	// failed. It is empty at the end of the sequence.
 	Next string `json:"next,omitempty"`
 	// WCU is the consumed capacity (some engines report none for INSERT statements: docs/engines.md).
+	WCU float64 `json:"wcu"`
+	// VectorBytes are the bytes that the writes to each vector index consumed, by "table/index"; nil for none.
+	VectorBytes map[string]float64 `json:"vectorBytes,omitempty"`
 	// Took is the duration.
-	WCU  float64       `json:"wcu"`
 	Took time.Duration `json:"took,format:nano"`
 }
 
@@ -291,6 +295,7 @@ func (x *bulkLoad) set(r bulk.Report) {
 	x.id, x.next = r.ID, r.Next
 	of.Entities, of.Items, of.Failed, of.Next, of.WCU, of.Took = r.Entities, r.Items, r.Failed, r.ID+":"+
 		strconv.Itoa(r.Next), r.WCU, r.Took
+	of.VectorBytes = r.Vectors
 }
 
 // progress returns the progress of a load, with its rate and the remaining time.
@@ -318,7 +323,6 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 		return x.report,
 			g.model.Errorf("the sequence of BulkLoad is nil: pass one, such as mapper.NoErrors(slices.Values(all))")
 	}
-	var t tally
 	ctx, end := g.observe(ctx, "BulkLoad")
 	next, stop := iter.Pull2(entities)
 	defer stop()
@@ -345,7 +349,7 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 	if err = cmp.Or(failed, err); err == nil {
 		x.report.Next = ""
 	}
-	end(&t, err)
+	end(&tally{Tally: operation.Tally{Tally: x.Tally(), Mode: write.OneByOne}}, err)
 	return x.report, err
 }
 

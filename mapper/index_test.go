@@ -24,14 +24,15 @@ import (
 )
 
 // indexed creates the table of a model with its indexes, and returns its mapper.
-func indexed[T any](t testing.TB, c mapper.Client) *mapper.Mapper[T] {
+func indexed[T any](t testing.TB, c mapper.Client, options ...mapper.Option) *mapper.Mapper[T] {
 	t.Helper()
 	client := enginetest.Start(t).Client()
 	if c == nil {
 		c = client
 	}
-	m := must(mapper.New[T](c,
-		mapper.Tables(func(name string) string { return fmt.Sprintf("%s-%d", name, time.Now().UnixNano()) })))(t)
+	options = append(options,
+		mapper.Tables(func(name string) string { return fmt.Sprintf("%s-%d", name, time.Now().UnixNano()) }))
+	m := must(mapper.New[T](c, options...))(t)
 	for _, in := range tables.Of(m) {
 		must(client.CreateTable(context.Background(), in.Create))(t)
 	}

@@ -3,6 +3,7 @@ package mapper_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
@@ -62,5 +63,24 @@ func TestTotals(t *testing.T) {
 		if got[op].Calls != 1 {
 			t.Errorf("%s: %+v", op, got[op])
 		}
+	}
+}
+
+// Observers get the requests and the units of a bulk load, with those of the indexes, which its plan has too.
+func TestBulkLoadIsObserved(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	var totals mapper.Totals
+	m := indexed[issue](t, nil, mapper.Observe(&totals))
+	all := []issue{
+		issueOf("1", "open", "ann", 1, monday, issueText{At: monday, By: "bo", Words: "w"}),
+		issueOf("2", "open", "bo", 2, monday),
+	}
+	plan := must(m.PlanBulkLoad(mapper.NoErrors(slices.Values(all))))(t)
+	r := must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite()))(t)
+	row := totals.Rows()[0]
+	if row.Operation != "BulkLoad" || row.Requests != 2 || row.WCU != plan.WCU || row.Consumed.WCU != r.WCU ||
+		!plan.WCU.Contains(r.WCU) || len(row.Consumed.Indexes) != 4 {
+		t.Errorf("%+v, %+v, %+v", row, r, plan)
 	}
 }

@@ -13,16 +13,22 @@
 // spans have them only with [ErrorTexts]. No span or metric contains values of attributes. ErrNotFound
 // is an answer, and not counted as an error.
 //
+// A recorded span has aws.dynamodb.consumed_capacity: for each table the sum of the capacity that
+// DynamoDB reported for the requests of the call, in the JSON of ConsumedCapacity. If the call sent
+// queries or scans, the span has the sums aws.dynamodb.count and aws.dynamodb.scanned_count.
+//
 // The metrics are counters: itemize.calls, itemize.errors and itemize.requests. The predicted capacity
 // units are itemize.wcu.least, itemize.wcu.expected and itemize.wcu.most, which differ if the price is
 // not exact, and the same for itemize.rcu. The consumed capacity is itemize.wcu.consumed and
-// itemize.rcu.consumed; itemize.wcu.indexes is the part of the first for indexes. itemize.wcu.refused
-// is the part of itemize.wcu.expected for writes whose condition failed, which DynamoDB charges and
-// does not report. The histogram db.client.operation.duration is in seconds.
+// itemize.rcu.consumed; itemize.wcu.indexes is the part of the first for indexes. itemize.vector.bytes
+// are the bytes that writes to vector indexes consumed. itemize.wcu.refused is the part of
+// itemize.wcu.expected for writes whose condition failed, which DynamoDB charges and does not report.
+// The histogram db.client.operation.duration is in seconds.
 package otel
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -33,6 +39,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/wire"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -44,6 +51,7 @@ type observer struct {
 	calls, errs, requests        metric.Int64Counter
 	wcu, rcu                     predicted
 	usedW, usedR, usedX, refused metric.Float64Counter
+	vectors                      metric.Float64Counter
 	duration                     metric.Float64Histogram
 	texts                        bool
 }
@@ -96,9 +104,12 @@ func New(t trace.TracerProvider, m metric.MeterProvider, options ...Option) (map
 	o.usedW = units("itemize.wcu.consumed", "Write capacity units as DynamoDB reported them")
 	o.usedR = units("itemize.rcu.consumed", "Read capacity units as DynamoDB reported them")
 	o.usedX = units("itemize.wcu.indexes", "Write capacity units that indexes took, as DynamoDB reported them")
+	var err error
+	o.vectors, err = meter.Float64Counter("itemize.vector.bytes", metric.WithUnit("By"),
+		metric.WithDescription("Bytes that writes to vector indexes took, as DynamoDB reported them"))
+	errs = append(errs, err)
 	o.refused = units("itemize.wcu.refused",
 		"Write capacity units of refused writes, which DynamoDB charges and does not report, as expected")
-	var err error
 	o.duration, err = meter.Float64Histogram("db.client.operation.duration", metric.WithUnit("s"),
 		metric.WithDescription("Duration of calls of mappers"))
 	return o, errors.Join(append(errs, err)...)
@@ -117,6 +128,10 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 	ctx, span := o.tracer.Start(ctx, string(c.Operation)+" "+c.Model, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attributes...),
 		trace.WithAttributes(attribute.StringSlice("aws.dynamodb.table_names", c.Tables)))
+	var reported *wire.Reported
+	if span.IsRecording() {
+		ctx, reported = wire.Collect(ctx)
+	}
 	return ctx, func(r *mapper.Receipt, err error) {
 		with := metric.WithAttributes(attributes...)
 		o.calls.Add(ctx, 1, with)
@@ -129,6 +144,9 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 		for _, n := range r.Consumed.Indexes {
 			o.usedX.Add(ctx, n, with)
 		}
+		for _, n := range r.Consumed.VectorBytes {
+			o.vectors.Add(ctx, n, with)
+		}
 		o.duration.Record(ctx, time.Since(start).Seconds(), with)
 		span.SetAttributes(
 			attribute.Int("itemize.requests", r.Predicted().Requests), attribute.Int("itemize.items",
@@ -136,6 +154,7 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 			attribute.Float64("itemize.wcu.consumed", r.Consumed.WCU), attribute.Float64("itemize.rcu.consumed",
 				r.Consumed.RCU),
 		)
+		span.SetAttributes(dynamodb(reported)...)
 		if err != nil && !errors.Is(err, mapper.ErrNotFound) {
 			o.errs.Add(ctx, 1, with)
 			text := typeOf(err)
@@ -149,6 +168,28 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 		}
 		span.End()
 	}
+}
+
+// dynamodb returns the attributes of DynamoDB's semantic conventions for the reported capacity, nil for none.
+func dynamodb(r *wire.Reported) []attribute.KeyValue {
+	if r == nil {
+		return nil
+	}
+	var all []attribute.KeyValue
+	var texts []string
+	for _, t := range r.Tables() {
+		if text, err := json.Marshal(t); err == nil {
+			texts = append(texts, string(text))
+		}
+	}
+	if texts != nil {
+		all = append(all, attribute.StringSlice("aws.dynamodb.consumed_capacity", texts))
+	}
+	if count, scanned, ok := r.Items(); ok {
+		all = append(all, attribute.Int("aws.dynamodb.count", count),
+			attribute.Int("aws.dynamodb.scanned_count", scanned))
+	}
+	return all
 }
 
 // throttling returns the reasons of a throttled call, by DynamoDB's names, which have no keys and no values.

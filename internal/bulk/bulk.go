@@ -18,6 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // BatchSize is the number of items in one call (BatchWriteItem and BatchExecuteStatement accept 25).
@@ -32,9 +33,8 @@ type Entity struct {
 	// Err is the reason why it cannot be written.
 	Err error
 	// Alone is the number of items of an entity that is written by itself. Then Items has only the root
-	// item, and Existing is called with that. Took are the WCU that this consumed.
+	// item, and Existing is called with that.
 	Alone int
-	Took  float64
 	// value is a pointer to the value of an entity of a Job, and rootPlace the place of its root item.
 	value     any
 	rootPlace item.Place
@@ -61,6 +61,8 @@ type Item struct {
 	Units cost.Units
 	// Size is the size of the item in bytes.
 	Size int
+	// Entries are those of the item in indexes.
+	Entries []write.Entry
 	// Incarnation and Version are its reserved attributes, nil for none. They are derived from the load
 	// and the key, so that a load that continues recognizes its own items.
 	Incarnation, Version types.AttributeValue
@@ -90,17 +92,15 @@ type Answer struct {
 	Results []Result
 	Stored  []item.Attributes
 	Errs    []error
-	// WCU is the consumed capacity of the call.
-	WCU float64
 	// Unsure reports that items that must be sent again may have been written, and may be written
 	// later.
 	Unsure bool
 }
 
-// Sender writes a batch. If it returns an error, the load ends, and no item of the batch counts as
-// written.
+// Sender writes a batch, and counts its requests and what DynamoDB reports for them. If it returns an
+// error, the load ends, and no item of the batch counts as written.
 type Sender interface {
-	Send(ctx context.Context, batch []*Item) (*Answer, error)
+	Send(ctx context.Context, batch []*Item, t *write.Tally) (*Answer, error)
 }
 
 // Load is a running load.
@@ -113,19 +113,19 @@ type Load struct {
 	Limit *flow.Limiter
 	// Existing resolves items that are blocked by others, which are in stored as far as the refusal
 	// returned them. For each item it returns nil if the stored item is its own, ErrWhole if the entity
-	// was written in another way, and otherwise the reason. It is called in parallel.
-	Existing func(ctx context.Context, items []*Item, stored []item.Attributes) ([]error, error)
+	// was written in another way, and otherwise the reason. It is called in parallel, and adds its cost to t.
+	Existing func(ctx context.Context, items []*Item, stored []item.Attributes, t *write.Tally) ([]error, error)
 	// Stored returns the entities whose root items are stored by this load. Nothing more is sent for
-	// them. It is nil for a new load.
-	Stored func(ctx context.Context, entities []*Entity) (map[*Entity]bool, error)
+	// them. It is nil for a new load. It is called in parallel, and adds its cost to t.
+	Stored func(ctx context.Context, entities []*Entity, t *write.Tally) (map[*Entity]bool, error)
 	// Done is called for each entity that was written, or with the reason why it was not.
 	Done func(e *Entity, err error)
 	// Tick is called regularly.
 	Tick func()
 
-	// Sent counts written items, and WCU their units.
-	Sent int
-	WCU  float64
+	// Sent counts written items, and Tally the requests and their cost.
+	Sent  int
+	Tally write.Tally
 
 	queue    queue
 	roots    map[item.Place]*Entity // entities that are being written
@@ -144,6 +144,7 @@ var ErrWhole = errors.New("the entity was written by itself")
 type outcome struct {
 	batch []*Item
 	*Answer
+	t   write.Tally
 	err error
 }
 
@@ -248,15 +249,15 @@ func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 	if o.err = l.Limit.Take(waits, expected); o.err != nil {
 		return o
 	}
-	stored, err := l.alreadyStored(ctx, batch)
+	stored, err := l.alreadyStored(ctx, batch, &o.t)
 	if o.err = err; err != nil {
 		return o
 	}
-	o.Answer, o.err = l.sendUnknown(ctx, batch, stored)
+	o.Answer, o.err = l.sendUnknown(ctx, batch, stored, &o.t)
 	if o.err != nil {
 		return o
 	}
-	l.Limit.Correct(expected, o.WCU)
+	l.Limit.Correct(expected, o.t.ConsumedWCU)
 	if o.err = l.resolveExisting(ctx, &o); o.err != nil {
 		return o
 	}
@@ -281,7 +282,7 @@ func touch(batch []*Item) {
 }
 
 // alreadyStored returns the entities of a batch that a continued load has stored before.
-func (l *Load) alreadyStored(ctx context.Context, batch []*Item) (map[*Entity]bool, error) {
+func (l *Load) alreadyStored(ctx context.Context, batch []*Item, t *write.Tally) (map[*Entity]bool, error) {
 	if l.Stored == nil {
 		return nil, nil
 	}
@@ -291,11 +292,13 @@ func (l *Load) alreadyStored(ctx context.Context, batch []*Item) (map[*Entity]bo
 			entities = append(entities, i.of)
 		}
 	}
-	return l.Stored(ctx, entities)
+	return l.Stored(ctx, entities, t)
 }
 
 // sendUnknown sends the items of entities that are neither stored nor written by themselves.
-func (l *Load) sendUnknown(ctx context.Context, batch []*Item, stored map[*Entity]bool) (*Answer, error) {
+func (l *Load) sendUnknown(ctx context.Context, batch []*Item, stored map[*Entity]bool, t *write.Tally) (*Answer,
+	error,
+) {
 	send := slices.DeleteFunc(slices.Clone(batch), func(i *Item) bool { return stored[i.of] || i.of.Alone > 0 })
 	all := &Answer{
 		Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
@@ -305,13 +308,12 @@ func (l *Load) sendUnknown(ctx context.Context, batch []*Item, stored map[*Entit
 	if len(send) > 0 {
 		var err error
 		touch(send)
-		a, err = l.Sender.Send(ctx, send)
+		a, err = l.Sender.Send(ctx, send, t)
 		touch(send)
 		if err != nil {
 			return nil, err
 		}
 	}
-	all.WCU = a.WCU
 	n := 0
 	for at, i := range batch {
 		switch {
@@ -347,7 +349,7 @@ func (l *Load) resolveExisting(ctx context.Context, o *outcome) error {
 	if len(items) == 0 {
 		return nil
 	}
-	errs, err := l.Existing(ctx, items, stored)
+	errs, err := l.Existing(ctx, items, stored, &o.t)
 	for j, n := range at {
 		if err == nil {
 			o.Errs[n] = errs[j]
@@ -358,10 +360,10 @@ func (l *Load) resolveExisting(ctx context.Context, o *outcome) error {
 
 // took records the results of a batch.
 func (l *Load) took(ctx context.Context, o *outcome) error {
+	l.Tally.AddAll([]write.Tally{o.t})
 	if o.err != nil {
 		return o.err
 	}
-	l.WCU += o.WCU
 	l.throttled = nil
 	for n, i := range o.batch {
 		if o.Results[n] == Again && explain.IsThrottled(o.Errs[n]) {
@@ -371,6 +373,7 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 		case i.of.left == 0: // written by itself in the meantime, or abandoned
 		case o.Results[n] == Written:
 			l.Sent++
+			l.Tally.WroteInBatch(i.Units, i.Entries)
 			l.wrote(i)
 		case o.Results[n] == Again && i.tries < maxTries:
 			l.queue.push(i)
@@ -380,7 +383,6 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 			l.wrote(i)
 		case o.Results[n] == Blocked && errors.Is(o.Errs[n], ErrWhole):
 			l.Sent += i.of.Alone
-			l.WCU += i.of.Took
 			l.end(i.of, nil)
 		case o.Results[n] == Blocked, o.Results[n] == Refused:
 			l.end(i.of, o.Errs[n])

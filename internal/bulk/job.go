@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -52,9 +53,10 @@ type Report struct {
 	Entities, Items, Failed int
 	// Next is the number of the first entity of which it is not known whether it was written.
 	Next int
-	// WCU is the consumed capacity.
-	WCU  float64
-	Took time.Duration
+	// WCU is the consumed capacity, and Vectors are the bytes of vector indexes.
+	WCU     float64
+	Vectors map[string]float64
+	Took    time.Duration
 }
 
 // Failure is an entity that was not written.
@@ -123,6 +125,9 @@ func NewJob(env *operation.Env, client PutClient, s Settings) (*Job, error) {
 	return x, nil
 }
 
+// Tally returns the requests and the cost so far, without the items.
+func (x *Job) Tally() write.Tally { return x.load.Tally }
+
 // Report returns what the load has done so far.
 func (x *Job) Report() Report { return x.report }
 
@@ -156,7 +161,13 @@ func (x *Job) Entity(number int, v any) *Entity {
 	}
 	var root *Item
 	for _, ch := range d.Changes {
-		i := &Item{Place: ch.Place, Attributes: ch.Put, Size: ch.NewSize, Units: ch.Units()}
+		i := &Item{
+			Place: ch.Place, Attributes: ch.Put, Size: ch.NewSize, Units: ch.Units(),
+			Entries: slices.Clone(ch.Entries),
+		}
+		for n := range i.Entries {
+			i.Units = i.Units.Add(i.Entries[n].Units())
+		}
 		if m.Reserved.Header(ch.Put).Incarnation != nil {
 			i.Incarnation = incarnation
 		}
@@ -240,8 +251,8 @@ var errSameLoad = errors.New("this load wrote the item before, and it has change
 
 // existing resolves blocked items. Items of this load are done. Other entities are saved by themselves,
 // because a save knows which items it may replace.
-func (x *Job) existing(ctx context.Context, items []*Item, stored []item.Attributes) ([]error, error) {
-	if err := x.look(ctx, items, stored); err != nil {
+func (x *Job) existing(ctx context.Context, items []*Item, stored []item.Attributes, t *write.Tally) ([]error, error) {
+	if err := x.look(ctx, items, stored, t); err != nil {
 		return nil, err
 	}
 	errs := make([]error, len(items))
@@ -254,7 +265,7 @@ func (x *Job) existing(ctx context.Context, items []*Item, stored []item.Attribu
 		case own:
 			errs[n] = errSameLoad
 		default:
-			errs[n] = i.of.saveOnce(func() error { return x.save(ctx, i.of) })
+			errs[n] = i.of.saveOnce(func() error { return x.save(ctx, i.of, t) })
 			if err := errs[n]; !errors.Is(err, ErrWhole) && !ofEntity(err) {
 				return nil, err
 			}
@@ -277,13 +288,13 @@ func ofEntity(err error) bool {
 
 // alreadyWritten returns the entities that a resumed load has written as a whole: their root items have
 // its incarnation.
-func (x *Job) alreadyWritten(ctx context.Context, entities []*Entity) (map[*Entity]bool, error) {
+func (x *Job) alreadyWritten(ctx context.Context, entities []*Entity, t *write.Tally) (map[*Entity]bool, error) {
 	roots := make([]*Item, len(entities))
 	for n, e := range entities {
 		roots[n] = e.Items[len(e.Items)-1]
 	}
 	stored := make([]item.Attributes, len(roots))
-	if err := x.look(ctx, roots, stored); err != nil {
+	if err := x.look(ctx, roots, stored, t); err != nil {
 		return nil, err
 	}
 	written := map[*Entity]bool{}
@@ -296,7 +307,7 @@ func (x *Job) alreadyWritten(ctx context.Context, entities []*Entity) (map[*Enti
 }
 
 // look reads the items that the refusal did not return.
-func (x *Job) look(ctx context.Context, items []*Item, stored []item.Attributes) error {
+func (x *Job) look(ctx context.Context, items []*Item, stored []item.Attributes, t *write.Tally) error {
 	var parts [][]selection.Part
 	for n, i := range items {
 		if stored[n] == nil {
@@ -308,6 +319,7 @@ func (x *Job) look(ctx context.Context, items []*Item, stored []item.Attributes)
 	}
 	var u read.Usage
 	early, err := x.env.Search.Reader.Batches(ctx, parts, 1, read.Options{Strong: true}, &u)
+	t.AddRead(u.Requests, u.Predicted, u.Consumed)
 	if err != nil {
 		return err
 	}
@@ -320,7 +332,7 @@ func (x *Job) look(ctx context.Context, items []*Item, stored []item.Attributes)
 }
 
 // save inserts an entity by itself.
-func (x *Job) save(ctx context.Context, e *Entity) error {
+func (x *Job) save(ctx context.Context, e *Entity, sum *write.Tally) error {
 	o, err := operation.NewSave(x.env, &operation.Entity{Snapshot: x.snapshot(e.Number, e.value)}, e.value,
 		operation.Options{})
 	if err != nil {
@@ -328,7 +340,8 @@ func (x *Job) save(ctx context.Context, e *Entity) error {
 	}
 	var t operation.Tally
 	err = o.Run(ctx, &t)
-	if e.Took = t.ConsumedWCU; err != nil {
+	t.Items = nil // a load keeps none
+	if sum.AddAll([]write.Tally{t.Tally}); err != nil {
 		return err
 	}
 	return ErrWhole
@@ -360,6 +373,7 @@ func (x *Job) progress(last bool) {
 	}
 	x.shown = now
 	r := &x.report
-	r.Items, r.WCU, r.Took = x.load.Sent, x.load.WCU, now.Sub(x.begun)
+	t := &x.load.Tally
+	r.Items, r.WCU, r.Vectors, r.Took = x.load.Sent, t.ConsumedWCU, maps.Clone(t.Vectors), now.Sub(x.begun)
 	x.s.Progress(*r, last)
 }

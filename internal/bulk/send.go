@@ -18,6 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/wire"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // PutClient is the client for overwriting, and InsertClient the client for inserting.
@@ -42,25 +43,27 @@ type Puts struct {
 }
 
 // Send is described at [Sender].
-func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
+func (p *Puts) Send(ctx context.Context, batch []*Item, t *write.Tally) (*Answer, error) {
 	requests := map[string][]types.WriteRequest{}
 	for _, i := range batch {
 		name := i.Table.Name
 		requests[name] = append(requests[name], types.WriteRequest{PutRequest: &types.PutRequest{Item: i.Attributes}})
 	}
 	var retries wire.Retries
+	t.Requests++
 	out, err := p.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-		RequestItems: requests, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		RequestItems: requests, ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
 	}, append(slices.Clone(p.Options), retries.Watch)...)
 	switch tables := tablesOf(batch); {
 	case err != nil && len(tables) > 1 && isMissing(err):
-		return p.putByTable(ctx, batch, tables)
+		return p.putByTable(ctx, batch, tables, t)
 	case err != nil:
 		return failed(batch, err, func(err error) error {
 			return explain.Error(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
 		})
 	}
-	a := &Answer{Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity)}
+	charge(ctx, t, batch, out.ConsumedCapacity)
+	a := &Answer{Results: make([]Result, len(batch))}
 	if len(out.UnprocessedItems) == 0 {
 		return a, nil
 	}
@@ -88,24 +91,23 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 var errUnprocessed = explain.Throttling("BatchWriteItem returned the item as unprocessed")
 
 // putByTable sends the items of each table in separate requests, if one of the tables does not exist.
-func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Table) (*Answer, error) {
+func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Table, t *write.Tally) (*Answer, error) {
 	all := &Answer{
 		Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
 		Errs: make([]error, len(batch)),
 	}
-	for _, t := range tables {
+	for _, table := range tables {
 		var some []*Item
 		var at []int
 		for n, i := range batch {
-			if i.Table == t {
+			if i.Table == table {
 				some, at = append(some, i), append(at, n)
 			}
 		}
-		a, err := p.Send(ctx, some)
+		a, err := p.Send(ctx, some, t)
 		if err != nil {
 			return nil, err
 		}
-		all.WCU += a.WCU
 		for n, of := range at {
 			if all.Results[of] = a.Results[n]; a.Errs != nil {
 				all.Errs[of] = a.Errs[n]
@@ -159,12 +161,12 @@ type statement struct {
 const maxStatement = 8192
 
 // Send is described at [Sender].
-func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
+func (p *Inserts) Send(ctx context.Context, batch []*Item, t *write.Tally) (*Answer, error) {
 	a := &Answer{
 		Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
 		Errs: make([]error, len(batch)),
 	}
-	in := &dynamodb.BatchExecuteStatementInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	in := &dynamodb.BatchExecuteStatementInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes}
 	var sent []int
 	for n, i := range batch {
 		s := p.insert(i)
@@ -178,13 +180,14 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 		return a, nil
 	}
 	var retries wire.Retries
+	t.Requests++
 	out, err := p.Client.BatchExecuteStatement(ctx, in, append(slices.Clone(p.Options), retries.Watch)...)
 	if err != nil {
 		return failed(batch, err, func(err error) error {
 			return explain.Error(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
 		})
 	}
-	a.WCU = consumed(out.ConsumedCapacity)
+	charge(ctx, t, batch, out.ConsumedCapacity)
 	if len(out.Responses) != len(sent) {
 		return nil, fmt.Errorf("the answer of BatchExecuteStatement is incomplete: %d of %d statements",
 			len(out.Responses), len(sent))
@@ -311,10 +314,16 @@ var passing = map[string]bool{
 	"InternalServerError": true, "ServiceUnavailable": true, "ServiceUnavailableException": true,
 }
 
-func consumed(all []types.ConsumedCapacity) float64 {
-	sum := 0.0
-	for _, c := range all {
-		sum += aws.ToFloat64(c.CapacityUnits)
+// charge adds what DynamoDB reports for a batch.
+func charge(ctx context.Context, t *write.Tally, batch []*Item, all []types.ConsumedCapacity) {
+	for i := range all {
+		t.Charge(ctx, &all[i], func(answered string) string {
+			for _, it := range batch {
+				if item.SameTable(it.Table.Name, answered) {
+					return it.Table.Name
+				}
+			}
+			return answered
+		})
 	}
-	return sum
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // unprocessed is a client that returns items as unprocessed, under a name.
@@ -43,7 +44,7 @@ func TestUnprocessedItemsUnderOtherNames(t *testing.T) {
 		"another item":  {unprocessed{"users", "b"}, "returned 1 unprocessed items"},
 	} {
 		p := &Puts{Client: c.unprocessed, Label: "model"}
-		a, err := p.Send(t.Context(), batch)
+		a, err := p.Send(t.Context(), batch, &write.Tally{})
 		switch {
 		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
 			t.Errorf("%s: %v", name, err)

@@ -92,9 +92,9 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 		}
 		missing -= len(sizes)
 		for i := range out.ConsumedCapacity {
-			u.add(nil, o, &out.ConsumedCapacity[i])
+			u.reported(ctx, &out.ConsumedCapacity[i])
 		}
-		u.add(sizes, o, nil)
+		u.predict(o, sizes...)
 		before := left
 		want, left = nil, 0
 		for name, keys := range out.UnprocessedKeys {
@@ -112,7 +112,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 			try = 0
 		}
 	}
-	u.add(make([]int, missing), o, nil) // a missing item costs as a small one
+	u.predict(o, make([]int, missing)...) // a missing item costs as a small one
 	return found, nil
 }
 

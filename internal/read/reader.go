@@ -118,7 +118,8 @@ func (r *Reader) one(ctx context.Context, at item.Place, o Options, u *Usage) ([
 	if err == nil && len(images) > 0 {
 		size = images[0].Size
 	}
-	u.add([]int{size}, o, out.ConsumedCapacity)
+	u.predict(o, size)
+	u.reported(ctx, out.ConsumedCapacity)
 	return images, err
 }
 
@@ -168,7 +169,9 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 			page[i].Answer = u.Requests
 			size += page[i].Size
 		}
-		u.add([]int{size}, o, out.ConsumedCapacity)
+		u.predict(o, size)
+		u.reported(ctx, out.ConsumedCapacity)
+		wire.ReportPage(ctx, out.Count, out.ScannedCount)
 		last, _ := attr.ScalarOf(out.LastEvaluatedKey[t.Range])
 		more := len(out.LastEvaluatedKey) > 0 && !spent(p, last, o)
 		if !yield(Page{page, more, last, out.LastEvaluatedKey, call.Page()}, nil) || !more {

@@ -52,7 +52,7 @@ func (r *Recalled) Ranges(_ context.Context, parts []selection.Part, o Options, 
 func (r *Recalled) One(_ context.Context, at item.Place, o Options, u *Usage) (*item.Image, error) {
 	f, size := r.at(at)
 	u.Requests++
-	u.add([]int{size}, o, nil)
+	u.predict(o, size)
 	return f, nil
 }
 
@@ -110,7 +110,7 @@ func (r *Recalled) batch(parts []selection.Part, o Options, u *Usage) []item.Ima
 		if bytes += size; bytes > maxBatch {
 			u.Requests, bytes = u.Requests+1, size
 		}
-		u.add([]int{size}, o, nil)
+		u.predict(o, size)
 	}
 	return page
 }
@@ -132,7 +132,7 @@ func (r *Recalled) query(p selection.Part, o Options, u *Usage, yield func(Page,
 			all[n].Answer = u.Requests
 			size += all[n].Size
 		}
-		u.add([]int{size}, o, nil)
+		u.predict(o, size)
 		page := Page{Items: all[:n:n]}
 		all = all[n:]
 		if more = len(all) > 0 || r.Trailing && size >= cost.MaxPage; more {

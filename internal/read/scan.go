@@ -60,7 +60,9 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 		}
 		items, bytes = items+len(page), bytes+size
 		before := u.Predicted.Expected
-		u.add([]int{size}, Options{Strong: s.Strong}, out.ConsumedCapacity)
+		u.predict(Options{Strong: s.Strong}, size)
+		u.reported(ctx, out.ConsumedCapacity)
+		wire.ReportPage(ctx, out.Count, out.ScannedCount)
 		s.Rate.Correct(0, u.Predicted.Expected-before)
 		more := len(out.LastEvaluatedKey) > 0
 		if !yield(Page{Items: page, More: more, LastKey: out.LastEvaluatedKey}) || !more {

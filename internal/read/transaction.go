@@ -58,7 +58,7 @@ func Transaction(ctx context.Context, sets []Set, u *Usage) ([]*Early, error) {
 		u.asks(ctx)
 		out, err := first.Client.TransactGetItems(ctx, in)
 		if err == nil {
-			return answers(sets, places, out, u)
+			return answers(ctx, sets, places, out, u)
 		}
 		if !inProgress(err) || try == maxTransactionTries {
 			return nil, explain.Error(ctx, first.Client, first.Label, tables, err)
@@ -91,9 +91,11 @@ func inProgress(err error) bool {
 }
 
 // answers returns the items of each set.
-func answers(sets []Set, places []asked, out *dynamodb.TransactGetItemsOutput, u *Usage) ([]*Early, error) {
+func answers(ctx context.Context, sets []Set, places []asked, out *dynamodb.TransactGetItemsOutput,
+	u *Usage,
+) ([]*Early, error) {
 	for i := range out.ConsumedCapacity {
-		u.add(nil, Options{}, &out.ConsumedCapacity[i])
+		u.reported(ctx, &out.ConsumedCapacity[i])
 	}
 	all := make([]*Early, len(sets))
 	for i, s := range sets {

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Usage is the capacity and the work of reads.
@@ -48,7 +49,8 @@ func (u *Usage) asks(ctx context.Context) {
 	}
 }
 
-func (u *Usage) add(bytes []int, o Options, consumed *types.ConsumedCapacity) {
+// predict adds the predicted units of reads of so many bytes.
+func (u *Usage) predict(o Options, bytes ...int) {
 	for _, n := range bytes {
 		units := cost.Exactly(cost.ReadUnits(n))
 		if o.Expr != nil {
@@ -60,7 +62,12 @@ func (u *Usage) add(bytes []int, o Options, consumed *types.ConsumedCapacity) {
 		}
 		u.Predicted = u.Predicted.Add(units)
 	}
+}
+
+// reported adds what DynamoDB reports for a read, nil for nothing.
+func (u *Usage) reported(ctx context.Context, consumed *types.ConsumedCapacity) {
 	if consumed != nil {
+		wire.Report(ctx, consumed)
 		u.Consumed += aws.ToFloat64(consumed.CapacityUnits)
 	}
 }

@@ -271,7 +271,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 		}
 		out, e := c.PutItem(ctx, in, options...)
 		if err = e; err == nil {
-			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
+			w.table = w.t.charge(ctx, out.ConsumedCapacity, w.requests)
 			if r.Return {
 				r.Returned = r.whole(false)
 			}
@@ -279,7 +279,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	case Update:
 		out, e := c.UpdateItem(ctx, r.updateInput(now), options...)
 		if err = e; err == nil {
-			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
+			w.table = w.t.charge(ctx, out.ConsumedCapacity, w.requests)
 			r.returned(out.Attributes)
 		}
 	case Check:
@@ -287,7 +287,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	case Delete:
 		out, e := c.DeleteItem(ctx, r.deleteInput(now, w.s.Wire.IsAlone()), options...)
 		if err = e; err == nil {
-			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
+			w.table = w.t.charge(ctx, out.ConsumedCapacity, w.requests)
 		}
 	}
 	if err == nil {
@@ -356,6 +356,7 @@ func (s *Sender) Stored(ctx context.Context, r *Request, t *Tally) (item.Attribu
 		t.AddRead(sent, cost.Units{}, 0)
 		return nil, s.explainRead(ctx, r, err)
 	}
+	wire.Report(ctx, out.ConsumedCapacity)
 	consumed := 0.0
 	if out.ConsumedCapacity != nil {
 		consumed = aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)

@@ -1,11 +1,14 @@
 package write
 
 import (
+	"context"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Tally is the number of requests of an operation, their predicted cost, and the cost that DynamoDB
@@ -82,6 +85,15 @@ func (t *Tally) AddRead(requests int, predicted cost.Units, consumed float64) {
 	t.ConsumedRCU += consumed
 }
 
+// WroteInBatch adds a written item of a batch, of which the tally keeps the predicted units alone: of the item with
+// its entries in indexes, and of these entries.
+func (t *Tally) WroteInBatch(wcu cost.Units, entries []Entry) {
+	t.WCU = t.WCU.Add(wcu)
+	for i := range entries {
+		t.Predicted.add(entries[i].Index, entries[i].Units())
+	}
+}
+
 // wrote adds an applied request and its price. table is the reported charge of the request alone.
 func (t *Tally) wrote(r *Request, wcu cost.Units, table float64) {
 	if t.Items == nil {
@@ -100,13 +112,19 @@ func (t *Tally) wrote(r *Request, wcu cost.Units, table float64) {
 // failed adds the charge of a refused write.
 func (t *Tally) failed(wcu cost.Units) { t.Refused = t.Refused.Add(wcu) }
 
-// charge adds what DynamoDB reports for a write, and returns the WCU among it that are the
-// table's. A transaction that was sent twice under one token is charged as a read the
-// second time.
-func (t *Tally) charge(c *types.ConsumedCapacity, requests []*Request) (table float64) {
+// charge is Charge for an answer to requests.
+func (t *Tally) charge(ctx context.Context, c *types.ConsumedCapacity, requests []*Request) (table float64) {
+	return t.Charge(ctx, c, func(answered string) string { return askedTable(answered, requests) })
+}
+
+// Charge adds what DynamoDB reports for writes of a table, nil for nothing, and returns the WCU among it
+// that are the table's. asked returns the name by which the requests name the table of the answer. A
+// transaction that was sent twice under one token is charged as a read the second time.
+func (t *Tally) Charge(ctx context.Context, c *types.ConsumedCapacity, asked func(string) string) (table float64) {
 	if c == nil {
 		return 0
 	}
+	wire.Report(ctx, c)
 	table = writes(c.CapacityUnits, c.WriteCapacityUnits, c.ReadCapacityUnits)
 	t.ConsumedWCU += table
 	t.ConsumedRCU += aws.ToFloat64(c.ReadCapacityUnits)
@@ -114,12 +132,12 @@ func (t *Tally) charge(c *types.ConsumedCapacity, requests []*Request) (table fl
 		for name, x := range all {
 			n := writes(x.CapacityUnits, x.WriteCapacityUnits, x.ReadCapacityUnits)
 			table -= n
-			count(&t.Indexes, askedTable(aws.ToString(c.TableName), requests)+"/"+name, n)
+			count(&t.Indexes, asked(aws.ToString(c.TableName))+"/"+name, n)
 		}
 	}
 	for name, x := range c.VectorIndexes {
 		n := aws.ToFloat64(x.VectorWriteRequestBytes)
-		count(&t.Vectors, askedTable(aws.ToString(c.TableName), requests)+"/"+name, n)
+		count(&t.Vectors, asked(aws.ToString(c.TableName))+"/"+name, n)
 	}
 	return table
 }

@@ -63,7 +63,7 @@ func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 		return err
 	}
 	for i := range out.ConsumedCapacity {
-		w.t.charge(&out.ConsumedCapacity[i], st.Requests)
+		w.t.charge(ctx, &out.ConsumedCapacity[i], st.Requests)
 	}
 	if n := len(st.Requests); n > 1 {
 		w.t.Items = slices.Grow(w.t.Items, n)

@@ -20,7 +20,7 @@ func TestVectorBytesAreInNoSumOfUnits(t *testing.T) {
 		},
 	}}
 	var one, all Tally
-	table := one.charge(out.ConsumedCapacity, nil) + one.charge(out.ConsumedCapacity, nil)
+	table := one.charge(t.Context(), out.ConsumedCapacity, nil) + one.charge(t.Context(), out.ConsumedCapacity, nil)
 	all.AddAll([]Tally{one, one})
 	if table != 4 || one.ConsumedWCU != 4 || len(one.Indexes) != 0 || len(one.Vectors) != 1 ||
 		one.Vectors["t/near"] != 2048 || all.Vectors["t/near"] != 4096 {

@@ -173,10 +173,11 @@ func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) 
 		if err := m.Rate.Take(ctx, units); err != nil {
 			return err
 		}
-		a, err := s.Send(ctx, batch)
+		var sent write.Tally
+		a, err := s.Send(ctx, batch, &sent)
 		mu.Lock()
 		defer mu.Unlock()
-		t.Requests++
+		t.AddAll([]write.Tally{sent})
 		if err != nil {
 			for n := range out {
 				out[n], unsure[batches[i][0]+n] = bulk.Again, true
@@ -188,8 +189,7 @@ func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) 
 			return nil // the outcome is unknown: each is sent by itself
 		}
 		copy(out, a.Results)
-		t.ConsumedWCU += a.WCU
-		m.Rate.Correct(units, a.WCU)
+		m.Rate.Correct(units, sent.ConsumedWCU)
 		for n, b := range batch {
 			unsure[batches[i][0]+n] = a.Unsure && a.Results[n] == bulk.Again
 			if a.Results[n] == bulk.Written {
