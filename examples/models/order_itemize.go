@@ -51,7 +51,7 @@ func (n *OrderKey) Prices() *orderKeyPrices {
 	return newOrderKeyPrices(mapperimpl.Items(n.orderNode, 2, 3))
 }
 
-// OrderQuery is a query that can be narrowed by {N:06}.
+// orderQuery is a query that can be narrowed by {N:06}.
 type orderQuery struct {
 	orderEntitiesFlatQuery
 	orderEntitiesIntValues
@@ -61,7 +61,7 @@ func newOrderQuery(at *orderNode) *orderQuery {
 	return &orderQuery{orderEntitiesFlatQuery{at}, orderEntitiesIntValues{at}}
 }
 
-// OrderKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:03}.
+// orderKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:03}.
 type orderKeyLines struct {
 	orderLineItems
 	orderLineIntValues
@@ -76,7 +76,7 @@ func (n *orderKeyLines) Line(line int) *mapper.ItemNode[Order, Line] {
 	return mapperimpl.Element[Order, Line](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
-// OrderKeyPrices is a selection, with the methods of a query, that can be narrowed by {Line:03}.
+// orderKeyPrices is a selection, with the methods of a query, that can be narrowed by {Line:03}.
 type orderKeyPrices struct {
 	orderPriceItems
 	orderPriceIntValues

@@ -81,7 +81,7 @@ func (n *PlayerKey) Results() *playerKeyResults {
 	return newPlayerKeyResults(mapperimpl.Items(n.playerNode, 9, 1))
 }
 
-// PlayerKeyMatches is a selection, with the methods of a query, that can be narrowed by {Start}.
+// playerKeyMatches is a selection, with the methods of a query, that can be narrowed by {Start}.
 type playerKeyMatches struct {
 	playerMatchItems
 	playerMatchHours
@@ -109,7 +109,7 @@ func (n *playerKeyMatchesStart) ID(id string) *mapper.ItemNode[Player, Match] {
 	return mapperimpl.Element[Player, Match](mapperimpl.Next(n.playerNode, 4, mapperimpl.StringValue(id)), 3)
 }
 
-// PlayerKeyFriends is a selection, with the methods of a query, that can be narrowed by {key}.
+// playerKeyFriends is a selection, with the methods of a query, that can be narrowed by {key}.
 type playerKeyFriends struct{ playerFriendItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -122,7 +122,7 @@ func (n *playerKeyFriends) Key(key string) *mapper.ItemNode[Player, Friend] {
 	return mapperimpl.Element[Player, Friend](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(key)), 4)
 }
 
-// PlayerKeyTitles is a selection, with the methods of a query, that can be narrowed by {.}.
+// playerKeyTitles is a selection, with the methods of a query, that can be narrowed by {.}.
 type playerKeyTitles struct{ playerStringItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -135,7 +135,7 @@ func (n *playerKeyTitles) Value(value string) *mapper.ItemNode[Player, string] {
 	return mapperimpl.Element[Player, string](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(value)), 5)
 }
 
-// PlayerKeyResults is a selection, with the methods of a query, that can be narrowed by {key:sortable}.
+// playerKeyResults is a selection, with the methods of a query, that can be narrowed by {key:sortable}.
 type playerKeyResults struct {
 	playerResultItems
 	playerResultIntValues

@@ -37,7 +37,7 @@ func (n *ThreadKey) Root() *mapper.ItemNode[Thread, Thread] {
 	return mapperimpl.Item[Thread, Thread](mapperimpl.Items(n.threadNode, 0, 1), 0)
 }
 
-// ThreadQuery is a query that can be narrowed by {Subject}.
+// threadQuery is a query that can be narrowed by {Subject}.
 type threadQuery struct {
 	threadEntitiesFlatQuery
 	threadEntitiesStringValues

@@ -42,7 +42,7 @@ func (n *CustomerKey) Orders() *customerKeyOrders {
 	return newCustomerKeyOrders(mapperimpl.Items(n.customerNode, 2, 1))
 }
 
-// CustomerKeyOrders is a selection, with the methods of a query, that can be narrowed by {Placed:date}.
+// customerKeyOrders is a selection, with the methods of a query, that can be narrowed by {Placed:date}.
 type customerKeyOrders struct {
 	customerOrderItems
 	customerOrderDays

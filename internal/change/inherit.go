@@ -62,7 +62,9 @@ func (x *Patch) ExpiryMoved(stored []item.Attributes) bool {
 }
 
 // CorrectExpiry returns the requests that give items the expiry of a root item, and the check that it still has it.
-func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (writes []*write.Request, check *write.Request) {
+func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (writes []*write.Request,
+	check *write.Request,
+) {
 	of := func(x *attr.Expression) string { return m.Reserved.IncarnationIs(x, root.Header.Incarnation) }
 	if root.Header.Incarnation == nil {
 		of = m.Reserved.NoIncarnation

@@ -52,7 +52,7 @@ func (n *nodeWriter) flatLevel(name string, l level) result {
 	if !hasRanges(l.it.Key, l.next) && after.next < 0 {
 		return q // narrowed, it would be one entity
 	}
-	t := n.declare(n.g.names.declare(lowerFirst(name)), fmt.Sprintf("%s is a query that can be narrowed by %s.", name, src.Text))
+	t := n.declare(n.g.names.declare(lowerFirst(name)), fmt.Sprintf("is a query that can be narrowed by %s.", src.Text))
 	t.bases = []base{q.base()}
 	n.rangesOf(t, "Entities", l.it.Key, l.next, func() result { return q })
 	made := n.made(t)

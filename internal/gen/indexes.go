@@ -171,7 +171,7 @@ func (n *nodeWriter) indexLevel(name string, l inSort) result {
 		return q
 	}
 	src, f := l.key.Sources[l.source], l.key.Format(l.source)
-	t := n.declare(n.g.names.declare(lowerFirst(name)), fmt.Sprintf("%s is a query that can be narrowed by %s.", name, src.Text))
+	t := n.declare(n.g.names.declare(lowerFirst(name)), fmt.Sprintf("is a query that can be narrowed by %s.", src.Text))
 	t.bases = []base{q.base()}
 	n.rangesOf(t, word, l.key.Key, l.source, func() result { return q })
 	made := n.made(t)

@@ -75,7 +75,7 @@ func (n *nodeWriter) level(name string, l level, add bool) result {
 	case l.next < 0:
 		return n.itemResult("Item", l.it, goType(l.it.Elem))
 	case !only:
-		r := n.levelType(name+" is a selection", name, l, n.nodeBase(), n.plain)
+		r := n.levelType("is a selection", name, l, n.nodeBase(), n.plain)
 		if add {
 			t := n.types[slices.IndexFunc(n.types, func(t *nodeType) bool { return t.at == l })]
 			t.methods = append(t.methods, n.adder("Add", t.self(), l.it))
@@ -88,7 +88,7 @@ func (n *nodeWriter) level(name string, l level, add bool) result {
 		whole = n.itemsBase(l.it)
 	}
 	part := func() result { return n.elements(l.it.Elem) }
-	return n.levelType(name+" is a selection, with the methods of a query,", name, l, whole, part)
+	return n.levelType("is a selection, with the methods of a query,", name, l, whole, part)
 }
 
 // levelType makes the type of a node before a placeholder: it has the methods of whole, and its

@@ -190,9 +190,9 @@ func (n *nodeWriter) itemResult(function string, it *schema.Item, record any) re
 	}
 }
 
-// declare begins a type of the file.
-func (n *nodeWriter) declare(name, doc string) *nodeType {
-	t := &nodeType{name: name, doc: doc, taken: map[string]string{}}
+// declare begins a type of the file. Its comment is the name, and what it is.
+func (n *nodeWriter) declare(name, what string) *nodeType {
+	t := &nodeType{name: name, doc: name + " " + what, taken: map[string]string{}}
 	n.types = append(n.types, t)
 	return t
 }
@@ -294,7 +294,7 @@ func (n *nodeWriter) keyType() {
 	n.w.comment(fmt.Sprintf("%s selects the %s with the %s.", fn, n.m.Name, keys))
 	n.w.p("func ", fn, "(", list(params...), ") *", typ, " {")
 	n.w.p("return &", typ, "{", call(of(impl("Entity"), n.model()), args...), "}\n}\n")
-	t := n.declare(typ, fmt.Sprintf("%s is the key of one %s. Its methods select parts of it.", typ, n.m.Name))
+	t := n.declare(typ, fmt.Sprintf("is the key of one %s. Its methods select parts of it.", n.m.Name))
 	t.bases = []base{n.nodeBase()}
 	self := t.self()
 	t.methods = append(t.methods, &nodeMethod{

@@ -12,14 +12,14 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Items that a patch has created expire with the root item (ttl,all). The specification is internal/staging/spec, module
-// Expiry.
+// Items that a patch has created expire with the root item (ttl,all). The specification is Expiry.tla in
+// internal/staging/spec.
 
 var errExpiryMoves = errors.New("the expiry of the root item keeps changing")
 
-// confirmExpiry makes sure that the items which the patch has created have the expiry of the root item. If that item has
-// changed since the patch read it, it reads them, and corrects their expiry in a transaction with a check of the root
-// item. It returns the root item as it is then.
+// confirmExpiry makes sure that the items which the patch has created have the expiry of the root item. If that
+// item has changed since the patch read it, it reads them, and corrects their expiry in a transaction with a
+// check of the root item. It returns the root item as it is then.
 func (p *modify) confirmExpiry(ctx context.Context, root *item.Image, t *Tally) (*item.Image, bool, error) {
 	last := p.root
 	for try := range minTries {

@@ -307,8 +307,8 @@ func (x *Operation) withoutCovered(all []*write.Request) (rest []*write.Request,
 		}
 		x.covered[check] = true
 		if r := all[i]; r.SetsExpiry() && check.Item.ExpiryOfRoot {
-			errs = append(errs, model.Usagef("mapper: one part of the transaction moves the expiry of %s, and another adds "+
-				"items that expire with it: add them in the part that moves it", r.Place))
+			errs = append(errs, model.Usagef("mapper: one part of the transaction moves the expiry of %s, and "+
+				"another adds items that expire with it: add them in the part that moves it", r.Place))
 		}
 		if r := all[i]; check.Named != nil && !r.New {
 			r.Expect.Terms = append(slices.Clip(r.Expect.Terms), check.Named)

@@ -102,8 +102,8 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 		}
 	}
 	if o.Blind && p.Inherits() {
-		return env.Model.Errorf("Blind leaves out the read of the root item, with which the items of the patch expire: " +
-			"leave it out")
+		return env.Model.Errorf("Blind leaves out the read of the root item, with which the items of the patch " +
+			"expire: leave it out")
 	}
 	p.blind = (o.Blind || env.Blind) && !p.Entity && !spec.Located && !p.Inherits()
 	if !p.blind && !p.Rooted() {

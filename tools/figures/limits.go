@@ -27,13 +27,13 @@ var limits = []limit{
 	{"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0},
 	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 100},
 	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 5414},
-	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 4224},
+	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 4350},
 	{"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 52},
 	{"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 15},
-	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 218},
+	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 222},
 	{"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 22},
 	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 136},
-	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 869},
+	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 874},
 }
 
 // overLimits returns an error that names the figures over their limits.

@@ -66,7 +66,7 @@ func (n *EncodedKey) Values() *mapper.ItemNode[Encoded, Encoded] {
 	return mapperimpl.Item[Encoded, Encoded](mapperimpl.Items(n.encodedNode, 6, 1), 6)
 }
 
-// EncodedKeyElements is a selection, with the methods of a query, that can be narrowed by {Key}.
+// encodedKeyElements is a selection, with the methods of a query, that can be narrowed by {Key}.
 type encodedKeyElements struct{ encodedEncodedElementItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -81,7 +81,7 @@ func (n *encodedKeyElements) Key(key string) *mapper.ItemNode[Encoded, EncodedEl
 	)
 }
 
-// EncodedKeyByName is a selection, with the methods of a query, that can be narrowed by {key}.
+// encodedKeyByName is a selection, with the methods of a query, that can be narrowed by {key}.
 type encodedKeyByName struct{ encodedEncodingsItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.

@@ -56,7 +56,7 @@ func (n *UserKey) Wishes() *userKeyWishes {
 	return newUserKeyWishes(mapperimpl.Items(n.userNode, 4, 1))
 }
 
-// UserKeyWishes is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
+// userKeyWishes is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
 type userKeyWishes struct {
 	userWishItems
 	userWishHours

@@ -72,7 +72,7 @@ func (n *ShelfKey) Tags() *shelfKeyTags {
 	return &shelfKeyTags{shelfStructItems{shelfStructMethods{mapperimpl.Items(n.shelfNode, 2, 1)}, 2}}
 }
 
-// ShelfKeyLabels is a selection, with the methods of a query, that can be narrowed by {.}.
+// shelfKeyLabels is a selection, with the methods of a query, that can be narrowed by {.}.
 type shelfKeyLabels struct{ shelfStringItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -85,7 +85,7 @@ func (n *shelfKeyLabels) Value(value string) *mapper.ItemNode[Shelf, string] {
 	return mapperimpl.Element[Shelf, string](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(value)), 1)
 }
 
-// ShelfKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
+// shelfKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
 type shelfKeyTags struct{ shelfStructItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.

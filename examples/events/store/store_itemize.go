@@ -41,7 +41,7 @@ func (n *EventKey) Root() *mapper.ItemNode[Event, Event] {
 	return mapperimpl.Item[Event, Event](mapperimpl.Items(n.eventNode, 0, 3), 0)
 }
 
-// EventQuery is a query that can be narrowed by {At}.
+// eventQuery is a query that can be narrowed by {At}.
 type eventQuery struct {
 	eventEntitiesFlatQuery
 	eventEntitiesHours

@@ -73,7 +73,7 @@ func (n *ThreadKey) Root() *mapper.ItemNode[Thread, Thread] {
 	return mapperimpl.Item[Thread, Thread](mapperimpl.Items(n.threadNode, 0, 1), 0)
 }
 
-// ThreadQuery is a query that can be narrowed by {Subject}.
+// threadQuery is a query that can be narrowed by {Subject}.
 type threadQuery struct {
 	threadEntitiesFlatQuery
 	threadEntitiesStringValues
@@ -83,7 +83,7 @@ func newThreadQuery(at *threadNode) *threadQuery {
 	return &threadQuery{threadEntitiesFlatQuery{at}, threadEntitiesStringValues{at}}
 }
 
-// ThreadByForumLastPostQuery is a query that can be narrowed by {LastPost}.
+// threadByForumLastPostQuery is a query that can be narrowed by {LastPost}.
 type threadByForumLastPostQuery struct {
 	threadEntitiesIndexQuery
 	threadEntitiesHours
@@ -98,7 +98,7 @@ func (n *threadByForumLastPostQuery) LastPost(lastPost time.Time) *query.Query[T
 	return query.Of[Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
 
-// ThreadByUnansweredQuery is a query that can be narrowed by {LastPost}.
+// threadByUnansweredQuery is a query that can be narrowed by {LastPost}.
 type threadByUnansweredQuery struct {
 	threadEntitiesIndexQuery
 	threadEntitiesHours
@@ -388,7 +388,7 @@ func (n *ReplyKey) Root() *mapper.ItemNode[Reply, Reply] {
 	return mapperimpl.Item[Reply, Reply](mapperimpl.Items(n.replyNode, 0, 1), 0)
 }
 
-// ReplyQuery is a query that can be narrowed by {At}.
+// replyQuery is a query that can be narrowed by {At}.
 type replyQuery struct {
 	replyEntitiesFlatQuery
 	replyEntitiesHours
@@ -398,7 +398,7 @@ func newReplyQuery(at *replyNode) *replyQuery {
 	return &replyQuery{replyEntitiesFlatQuery{at}, replyEntitiesHours{at}}
 }
 
-// ReplyByPostedByQuery is a query that can be narrowed by {At}.
+// replyByPostedByQuery is a query that can be narrowed by {At}.
 type replyByPostedByQuery struct {
 	replyEntitiesIndexQuery
 	replyEntitiesHours

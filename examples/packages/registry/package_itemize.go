@@ -62,7 +62,7 @@ func (n *PackageKey) Files() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 6, 1), 6)
 }
 
-// PackageKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
+// packageKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
 type packageKeyTags struct{ packageStringItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -75,7 +75,7 @@ func (n *packageKeyTags) Key(key string) *mapper.ItemNode[Package, string] {
 	return mapperimpl.Element[Package, string](mapperimpl.Next(n.packageNode, 2, mapperimpl.StringValue(key)), 1)
 }
 
-// PackageKeyReleases is a selection, with the methods of a query, that can be narrowed by {At}.
+// packageKeyReleases is a selection, with the methods of a query, that can be narrowed by {At}.
 type packageKeyReleases struct {
 	packageReleaseItems
 	packageReleaseHours

@@ -59,7 +59,7 @@ func (n *ProjectKey) Event(atValue time.Time, ticket int) *mapper.ItemNode[Proje
 	)
 }
 
-// ProjectKeyMembers is a selection, with the methods of a query, that can be narrowed by {key}.
+// projectKeyMembers is a selection, with the methods of a query, that can be narrowed by {key}.
 type projectKeyMembers struct{ projectMemberItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -72,7 +72,7 @@ func (n *projectKeyMembers) Key(key string) *mapper.ItemNode[Project, Member] {
 	return mapperimpl.Element[Project, Member](mapperimpl.Next(n.projectNode, 2, mapperimpl.StringValue(key)), 2)
 }
 
-// ProjectKeyActivity is a selection, with the methods of a query, that can be narrowed by {At}.
+// projectKeyActivity is a selection, with the methods of a query, that can be narrowed by {At}.
 type projectKeyActivity struct {
 	projectEventItems
 	projectEventHours
@@ -412,7 +412,7 @@ func (n *TicketKey) Comments() *ticketKeyComments {
 	return newTicketKeyComments(mapperimpl.Items(n.ticketNode, 2, 1))
 }
 
-// TicketQuery is a query that can be narrowed by {Number:06}.
+// ticketQuery is a query that can be narrowed by {Number:06}.
 type ticketQuery struct {
 	ticketEntitiesFlatQuery
 	ticketEntitiesIntValues
@@ -422,7 +422,7 @@ func newTicketQuery(at *ticketNode) *ticketQuery {
 	return &ticketQuery{ticketEntitiesFlatQuery{at}, ticketEntitiesIntValues{at}}
 }
 
-// TicketKeyComments is a selection, with the methods of a query, that can be narrowed by {At}.
+// ticketKeyComments is a selection, with the methods of a query, that can be narrowed by {At}.
 type ticketKeyComments struct {
 	ticketCommentItems
 	ticketCommentHours

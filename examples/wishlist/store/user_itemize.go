@@ -82,7 +82,7 @@ func (n *UserKey) Private() *userKeyPrivate {
 	return newUserKeyPrivate(mapperimpl.Items(n.userNode, 8, 1))
 }
 
-// UserKeyM selects parts of M#.
+// userKeyM selects parts of M#.
 type userKeyM struct{ *userNode }
 
 // WishList selects the items whose sort keys begin with M#WishList#. It has the methods of a query.
@@ -90,13 +90,13 @@ func (n *userKeyM) WishList() *userWishQuery {
 	return &userWishQuery{userWishMethods{mapperimpl.Prefix(n.userNode, 0, "M#WishList#")}}
 }
 
-// UserKeyU selects parts of U#.
+// userKeyU selects parts of U#.
 type userKeyU struct{ *userNode }
 
 // Address selects the items whose sort keys begin with U#Address#.
 func (n *userKeyU) Address() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "U#Address#") }
 
-// UserKeyPublic is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
+// userKeyPublic is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
 type userKeyPublic struct {
 	userWishItems
 	userWishHours
@@ -111,7 +111,7 @@ func (n *userKeyPublic) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] 
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 7)
 }
 
-// UserKeyPrivate is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
+// userKeyPrivate is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
 type userKeyPrivate struct {
 	userWishItems
 	userWishHours
@@ -305,7 +305,7 @@ func (n *ProfileKey) Values() *profileKeyValues {
 	return &profileKeyValues{profileStringItems{profileStringMethods{mapperimpl.Items(n.profileNode, 1, 1)}, 1}}
 }
 
-// ProfileKeyValues is a selection, with the methods of a query, that can be narrowed by {key}.
+// profileKeyValues is a selection, with the methods of a query, that can be narrowed by {key}.
 type profileKeyValues struct{ profileStringItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.

@@ -37,23 +37,23 @@ func (n *RentalKey) Head() *mapper.ItemNode[Rental, Rental] {
 	return mapperimpl.Item[Rental, Rental](mapperimpl.Items(n.rentalNode, 1, 1), 1)
 }
 
-// Lines selects LINE#{No:03}.
-func (n *RentalKey) Lines() *RentalKeyLines {
+// Lines selects LINE#{No:03}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or No.
+func (n *RentalKey) Lines() *rentalKeyLines {
 	return newRentalKeyLines(mapperimpl.Items(n.rentalNode, 2, 1))
 }
 
-// RentalKeyLines is a selection, with the methods of a query, that can be narrowed by {No:03}.
-type RentalKeyLines struct {
+// rentalKeyLines is a selection, with the methods of a query, that can be narrowed by {No:03}.
+type rentalKeyLines struct {
 	rentalRentalLineItems
 	rentalRentalLineUint8Values
 }
 
-func newRentalKeyLines(at *rentalNode) *RentalKeyLines {
-	return &RentalKeyLines{rentalRentalLineItems{rentalRentalLineMethods{at}, 2}, rentalRentalLineUint8Values{at}}
+func newRentalKeyLines(at *rentalNode) *rentalKeyLines {
+	return &rentalKeyLines{rentalRentalLineItems{rentalRentalLineMethods{at}, 2}, rentalRentalLineUint8Values{at}}
 }
 
 // No narrows the selection to one {No:03}.
-func (n *RentalKeyLines) No(no uint8) *mapper.ItemNode[Rental, RentalLine] {
+func (n *rentalKeyLines) No(no uint8) *mapper.ItemNode[Rental, RentalLine] {
 	return mapperimpl.Element[Rental, RentalLine](mapperimpl.Next(n.rentalNode, 2, mapperimpl.UintValue(no)), 2)
 }
 
@@ -149,27 +149,27 @@ func (n *rentalRentalLineItems) Put(element RentalLine) *mapper.Patch[Rental] {
 	return mapperimpl.Put(n.rentalNode, n.item, nil, element)
 }
 
-// RentalRentalLineQuery is a selection of elements, and has the methods of a query.
-type RentalRentalLineQuery struct{ rentalRentalLineMethods }
+// rentalRentalLineQuery is a selection of elements, and has the methods of a query.
+type rentalRentalLineQuery struct{ rentalRentalLineMethods }
 
 type rentalRentalLineUint8Values struct{ base *rentalNode }
 
-func (n *rentalRentalLineUint8Values) of(at *rentalNode) *RentalRentalLineQuery {
-	return &RentalRentalLineQuery{rentalRentalLineMethods{at}}
+func (n *rentalRentalLineUint8Values) of(at *rentalNode) *rentalRentalLineQuery {
+	return &rentalRentalLineQuery{rentalRentalLineMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *rentalRentalLineUint8Values) Between(from, to uint8) *RentalRentalLineQuery {
+func (n *rentalRentalLineUint8Values) Between(from, to uint8) *rentalRentalLineQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.UintValue(from), mapperimpl.UintValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *rentalRentalLineUint8Values) AtLeast(from uint8) *RentalRentalLineQuery {
+func (n *rentalRentalLineUint8Values) AtLeast(from uint8) *rentalRentalLineQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.UintValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *rentalRentalLineUint8Values) AtMost(to uint8) *RentalRentalLineQuery {
+func (n *rentalRentalLineUint8Values) AtMost(to uint8) *rentalRentalLineQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.UintValue(to)))
 }
 
@@ -211,116 +211,118 @@ func (n *ListedKey) Root() *mapper.ItemNode[Listed, Listed] {
 	return mapperimpl.Item[Listed, Listed](mapperimpl.Items(n.listedNode, 0, 1), 0)
 }
 
-// Lines selects LINE#{No:03}#{Word}.
-func (n *ListedKey) Lines() *ListedKeyLines {
+// Lines selects LINE#{No:03}#{Word}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost
+// or No.
+func (n *ListedKey) Lines() *listedKeyLines {
 	return newListedKeyLines(mapperimpl.Items(n.listedNode, 1, 1))
 }
 
-// Inner selects NOTE#{No:03}.
-func (n *ListedKey) Inner() *ListedKeyInner {
+// Inner selects NOTE#{No:03}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or No.
+func (n *ListedKey) Inner() *listedKeyInner {
 	return newListedKeyInner(mapperimpl.Items(n.listedNode, 2, 1))
 }
 
-// Outer selects OUTER#{No:03}.
-func (n *ListedKey) Outer() *ListedKeyOuter {
+// Outer selects OUTER#{No:03}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or No.
+func (n *ListedKey) Outer() *listedKeyOuter {
 	return newListedKeyOuter(mapperimpl.Items(n.listedNode, 3, 1))
 }
 
-// Both selects BOTH#{No:03}.
-func (n *ListedKey) Both() *ListedKeyBoth {
+// Both selects BOTH#{No:03}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or No.
+func (n *ListedKey) Both() *listedKeyBoth {
 	return newListedKeyBoth(mapperimpl.Items(n.listedNode, 4, 1))
 }
 
-// Second selects SECOND#{No:03}.
-func (n *ListedKey) Second() *ListedKeySecond {
+// Second selects SECOND#{No:03}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or
+// No.
+func (n *ListedKey) Second() *listedKeySecond {
 	return newListedKeySecond(mapperimpl.Items(n.listedNode, 5, 1))
 }
 
-// ListedKeyLines is a selection, with the methods of a query, that can be narrowed by {No:03}.
-type ListedKeyLines struct {
+// listedKeyLines is a selection, with the methods of a query, that can be narrowed by {No:03}.
+type listedKeyLines struct {
 	listedListedLineItems
 	listedListedLineIntValues
 }
 
-func newListedKeyLines(at *listedNode) *ListedKeyLines {
-	return &ListedKeyLines{listedListedLineItems{listedListedLineMethods{at}, 1}, listedListedLineIntValues{at}}
+func newListedKeyLines(at *listedNode) *listedKeyLines {
+	return &listedKeyLines{listedListedLineItems{listedListedLineMethods{at}, 1}, listedListedLineIntValues{at}}
 }
 
-// No narrows the selection to one {No:03}.
-func (n *ListedKeyLines) No(no int) *ListedKeyLinesNo {
-	return &ListedKeyLinesNo{listedListedLineMethods{mapperimpl.Next(n.listedNode, 3, mapperimpl.IntValue(no))}}
+// No narrows the selection to one {No:03}. It has the methods of a query. Narrow it by BeginsWith or Word.
+func (n *listedKeyLines) No(no int) *listedKeyLinesNo {
+	return &listedKeyLinesNo{listedListedLineMethods{mapperimpl.Next(n.listedNode, 3, mapperimpl.IntValue(no))}}
 }
 
-// ListedKeyLinesNo is a selection, with the methods of a query, that can be narrowed by {Word}.
-type ListedKeyLinesNo struct{ listedListedLineMethods }
+// listedKeyLinesNo is a selection, with the methods of a query, that can be narrowed by {Word}.
+type listedKeyLinesNo struct{ listedListedLineMethods }
 
-// BeginsWith selects the items whose text has the given beginning.
-func (n *ListedKeyLinesNo) BeginsWith(begin string) *ListedListedLineQuery {
-	return &ListedListedLineQuery{listedListedLineMethods{mapperimpl.BeginsWith(n.listedNode, begin)}}
+// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
+func (n *listedKeyLinesNo) BeginsWith(begin string) *listedListedLineQuery {
+	return &listedListedLineQuery{listedListedLineMethods{mapperimpl.BeginsWith(n.listedNode, begin)}}
 }
 
 // Word narrows the selection to one {Word}.
-func (n *ListedKeyLinesNo) Word(word string) *mapper.ItemNode[Listed, ListedLine] {
+func (n *listedKeyLinesNo) Word(word string) *mapper.ItemNode[Listed, ListedLine] {
 	return mapperimpl.Element[Listed, ListedLine](mapperimpl.Next(n.listedNode, 4, mapperimpl.StringValue(word)), 1)
 }
 
-// ListedKeyInner is a selection, with the methods of a query, that can be narrowed by {No:03}.
-type ListedKeyInner struct {
+// listedKeyInner is a selection, with the methods of a query, that can be narrowed by {No:03}.
+type listedKeyInner struct {
 	listedListedNoteItems
 	listedListedNoteIntValues
 }
 
-func newListedKeyInner(at *listedNode) *ListedKeyInner {
-	return &ListedKeyInner{listedListedNoteItems{listedListedNoteMethods{at}, 2}, listedListedNoteIntValues{at}}
+func newListedKeyInner(at *listedNode) *listedKeyInner {
+	return &listedKeyInner{listedListedNoteItems{listedListedNoteMethods{at}, 2}, listedListedNoteIntValues{at}}
 }
 
 // No narrows the selection to one {No:03}.
-func (n *ListedKeyInner) No(no int) *mapper.ItemNode[Listed, ListedNote] {
+func (n *listedKeyInner) No(no int) *mapper.ItemNode[Listed, ListedNote] {
 	return mapperimpl.Element[Listed, ListedNote](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 2)
 }
 
-// ListedKeyOuter is a selection, with the methods of a query, that can be narrowed by {No:03}.
-type ListedKeyOuter struct {
+// listedKeyOuter is a selection, with the methods of a query, that can be narrowed by {No:03}.
+type listedKeyOuter struct {
 	listedListedOuterItems
 	listedListedOuterIntValues
 }
 
-func newListedKeyOuter(at *listedNode) *ListedKeyOuter {
-	return &ListedKeyOuter{listedListedOuterItems{listedListedOuterMethods{at}, 3}, listedListedOuterIntValues{at}}
+func newListedKeyOuter(at *listedNode) *listedKeyOuter {
+	return &listedKeyOuter{listedListedOuterItems{listedListedOuterMethods{at}, 3}, listedListedOuterIntValues{at}}
 }
 
 // No narrows the selection to one {No:03}.
-func (n *ListedKeyOuter) No(no int) *mapper.ItemNode[Listed, ListedOuter] {
+func (n *listedKeyOuter) No(no int) *mapper.ItemNode[Listed, ListedOuter] {
 	return mapperimpl.Element[Listed, ListedOuter](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 3)
 }
 
-// ListedKeyBoth is a selection, with the methods of a query, that can be narrowed by {No:03}.
-type ListedKeyBoth struct {
+// listedKeyBoth is a selection, with the methods of a query, that can be narrowed by {No:03}.
+type listedKeyBoth struct {
 	listedListedBothItems
 	listedListedBothIntValues
 }
 
-func newListedKeyBoth(at *listedNode) *ListedKeyBoth {
-	return &ListedKeyBoth{listedListedBothItems{listedListedBothMethods{at}, 4}, listedListedBothIntValues{at}}
+func newListedKeyBoth(at *listedNode) *listedKeyBoth {
+	return &listedKeyBoth{listedListedBothItems{listedListedBothMethods{at}, 4}, listedListedBothIntValues{at}}
 }
 
 // No narrows the selection to one {No:03}.
-func (n *ListedKeyBoth) No(no int) *mapper.ItemNode[Listed, ListedBoth] {
+func (n *listedKeyBoth) No(no int) *mapper.ItemNode[Listed, ListedBoth] {
 	return mapperimpl.Element[Listed, ListedBoth](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 4)
 }
 
-// ListedKeySecond is a selection, with the methods of a query, that can be narrowed by {No:03}.
-type ListedKeySecond struct {
+// listedKeySecond is a selection, with the methods of a query, that can be narrowed by {No:03}.
+type listedKeySecond struct {
 	listedListedSecondItems
 	listedListedSecondIntValues
 }
 
-func newListedKeySecond(at *listedNode) *ListedKeySecond {
-	return &ListedKeySecond{listedListedSecondItems{listedListedSecondMethods{at}, 5}, listedListedSecondIntValues{at}}
+func newListedKeySecond(at *listedNode) *listedKeySecond {
+	return &listedKeySecond{listedListedSecondItems{listedListedSecondMethods{at}, 5}, listedListedSecondIntValues{at}}
 }
 
 // No narrows the selection to one {No:03}.
-func (n *ListedKeySecond) No(no int) *mapper.ItemNode[Listed, ListedSecond] {
+func (n *listedKeySecond) No(no int) *mapper.ItemNode[Listed, ListedSecond] {
 	return mapperimpl.Element[Listed, ListedSecond](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 5)
 }
 
@@ -416,27 +418,27 @@ func (n *listedListedLineItems) Put(element ListedLine) *mapper.Patch[Listed] {
 	return mapperimpl.Put(n.listedNode, n.item, nil, element)
 }
 
-// ListedListedLineQuery is a selection of elements, and has the methods of a query.
-type ListedListedLineQuery struct{ listedListedLineMethods }
+// listedListedLineQuery is a selection of elements, and has the methods of a query.
+type listedListedLineQuery struct{ listedListedLineMethods }
 
 type listedListedLineIntValues struct{ base *listedNode }
 
-func (n *listedListedLineIntValues) of(at *listedNode) *ListedListedLineQuery {
-	return &ListedListedLineQuery{listedListedLineMethods{at}}
+func (n *listedListedLineIntValues) of(at *listedNode) *listedListedLineQuery {
+	return &listedListedLineQuery{listedListedLineMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *listedListedLineIntValues) Between(from, to int) *ListedListedLineQuery {
+func (n *listedListedLineIntValues) Between(from, to int) *listedListedLineQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *listedListedLineIntValues) AtLeast(from int) *ListedListedLineQuery {
+func (n *listedListedLineIntValues) AtLeast(from int) *listedListedLineQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *listedListedLineIntValues) AtMost(to int) *ListedListedLineQuery {
+func (n *listedListedLineIntValues) AtMost(to int) *listedListedLineQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -530,27 +532,27 @@ func (n *listedListedNoteItems) Put(element ListedNote) *mapper.Patch[Listed] {
 	return mapperimpl.Put(n.listedNode, n.item, nil, element)
 }
 
-// ListedListedNoteQuery is a selection of elements, and has the methods of a query.
-type ListedListedNoteQuery struct{ listedListedNoteMethods }
+// listedListedNoteQuery is a selection of elements, and has the methods of a query.
+type listedListedNoteQuery struct{ listedListedNoteMethods }
 
 type listedListedNoteIntValues struct{ base *listedNode }
 
-func (n *listedListedNoteIntValues) of(at *listedNode) *ListedListedNoteQuery {
-	return &ListedListedNoteQuery{listedListedNoteMethods{at}}
+func (n *listedListedNoteIntValues) of(at *listedNode) *listedListedNoteQuery {
+	return &listedListedNoteQuery{listedListedNoteMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *listedListedNoteIntValues) Between(from, to int) *ListedListedNoteQuery {
+func (n *listedListedNoteIntValues) Between(from, to int) *listedListedNoteQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *listedListedNoteIntValues) AtLeast(from int) *ListedListedNoteQuery {
+func (n *listedListedNoteIntValues) AtLeast(from int) *listedListedNoteQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *listedListedNoteIntValues) AtMost(to int) *ListedListedNoteQuery {
+func (n *listedListedNoteIntValues) AtMost(to int) *listedListedNoteQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -646,27 +648,27 @@ func (n *listedListedOuterItems) Put(element ListedOuter) *mapper.Patch[Listed] 
 	return mapperimpl.Put(n.listedNode, n.item, nil, element)
 }
 
-// ListedListedOuterQuery is a selection of elements, and has the methods of a query.
-type ListedListedOuterQuery struct{ listedListedOuterMethods }
+// listedListedOuterQuery is a selection of elements, and has the methods of a query.
+type listedListedOuterQuery struct{ listedListedOuterMethods }
 
 type listedListedOuterIntValues struct{ base *listedNode }
 
-func (n *listedListedOuterIntValues) of(at *listedNode) *ListedListedOuterQuery {
-	return &ListedListedOuterQuery{listedListedOuterMethods{at}}
+func (n *listedListedOuterIntValues) of(at *listedNode) *listedListedOuterQuery {
+	return &listedListedOuterQuery{listedListedOuterMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *listedListedOuterIntValues) Between(from, to int) *ListedListedOuterQuery {
+func (n *listedListedOuterIntValues) Between(from, to int) *listedListedOuterQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *listedListedOuterIntValues) AtLeast(from int) *ListedListedOuterQuery {
+func (n *listedListedOuterIntValues) AtLeast(from int) *listedListedOuterQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *listedListedOuterIntValues) AtMost(to int) *ListedListedOuterQuery {
+func (n *listedListedOuterIntValues) AtMost(to int) *listedListedOuterQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -760,27 +762,27 @@ func (n *listedListedBothItems) Put(element ListedBoth) *mapper.Patch[Listed] {
 	return mapperimpl.Put(n.listedNode, n.item, nil, element)
 }
 
-// ListedListedBothQuery is a selection of elements, and has the methods of a query.
-type ListedListedBothQuery struct{ listedListedBothMethods }
+// listedListedBothQuery is a selection of elements, and has the methods of a query.
+type listedListedBothQuery struct{ listedListedBothMethods }
 
 type listedListedBothIntValues struct{ base *listedNode }
 
-func (n *listedListedBothIntValues) of(at *listedNode) *ListedListedBothQuery {
-	return &ListedListedBothQuery{listedListedBothMethods{at}}
+func (n *listedListedBothIntValues) of(at *listedNode) *listedListedBothQuery {
+	return &listedListedBothQuery{listedListedBothMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *listedListedBothIntValues) Between(from, to int) *ListedListedBothQuery {
+func (n *listedListedBothIntValues) Between(from, to int) *listedListedBothQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *listedListedBothIntValues) AtLeast(from int) *ListedListedBothQuery {
+func (n *listedListedBothIntValues) AtLeast(from int) *listedListedBothQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *listedListedBothIntValues) AtMost(to int) *ListedListedBothQuery {
+func (n *listedListedBothIntValues) AtMost(to int) *listedListedBothQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
@@ -876,27 +878,27 @@ func (n *listedListedSecondItems) Put(element ListedSecond) *mapper.Patch[Listed
 	return mapperimpl.Put(n.listedNode, n.item, nil, element)
 }
 
-// ListedListedSecondQuery is a selection of elements, and has the methods of a query.
-type ListedListedSecondQuery struct{ listedListedSecondMethods }
+// listedListedSecondQuery is a selection of elements, and has the methods of a query.
+type listedListedSecondQuery struct{ listedListedSecondMethods }
 
 type listedListedSecondIntValues struct{ base *listedNode }
 
-func (n *listedListedSecondIntValues) of(at *listedNode) *ListedListedSecondQuery {
-	return &ListedListedSecondQuery{listedListedSecondMethods{at}}
+func (n *listedListedSecondIntValues) of(at *listedNode) *listedListedSecondQuery {
+	return &listedListedSecondQuery{listedListedSecondMethods{at}}
 }
 
 // Between selects the items from one value to another, both included.
-func (n *listedListedSecondIntValues) Between(from, to int) *ListedListedSecondQuery {
+func (n *listedListedSecondIntValues) Between(from, to int) *listedListedSecondQuery {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *listedListedSecondIntValues) AtLeast(from int) *ListedListedSecondQuery {
+func (n *listedListedSecondIntValues) AtLeast(from int) *listedListedSecondQuery {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *listedListedSecondIntValues) AtMost(to int) *ListedListedSecondQuery {
+func (n *listedListedSecondIntValues) AtMost(to int) *listedListedSecondQuery {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 

@@ -89,7 +89,7 @@ func (n *LogKey) Extra() *mapper.ItemNode[Log, Extra] {
 	return mapperimpl.Item[Log, Extra](mapperimpl.Items(n.logNode, 12, 1), 12)
 }
 
-// LogKeyNanos is a selection, with the methods of a query, that can be narrowed by {At}.
+// logKeyNanos is a selection, with the methods of a query, that can be narrowed by {At}.
 type logKeyNanos struct {
 	logEventItems
 	logEventHours
@@ -104,7 +104,7 @@ func (n *logKeyNanos) At(atValue time.Time) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
-// LogKeyMillis is a selection, with the methods of a query, that can be narrowed by {At:millis}.
+// logKeyMillis is a selection, with the methods of a query, that can be narrowed by {At:millis}.
 type logKeyMillis struct {
 	logEventItems
 	logEventHours
@@ -132,7 +132,7 @@ func (n *logKeyMillisAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 2)
 }
 
-// LogKeySeconds is a selection, with the methods of a query, that can be narrowed by {At:seconds}.
+// logKeySeconds is a selection, with the methods of a query, that can be narrowed by {At:seconds}.
 type logKeySeconds struct {
 	logEventItems
 	logEventHours
@@ -160,7 +160,7 @@ func (n *logKeySecondsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 3)
 }
 
-// LogKeyUnix is a selection, with the methods of a query, that can be narrowed by {At:unix}.
+// logKeyUnix is a selection, with the methods of a query, that can be narrowed by {At:unix}.
 type logKeyUnix struct {
 	logEventItems
 	logEventHours
@@ -188,7 +188,7 @@ func (n *logKeyUnixAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 4)
 }
 
-// LogKeyDates is a selection, with the methods of a query, that can be narrowed by {At:date}.
+// logKeyDates is a selection, with the methods of a query, that can be narrowed by {At:date}.
 type logKeyDates struct {
 	logEventItems
 	logEventDays
@@ -216,7 +216,7 @@ func (n *logKeyDatesAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 5)
 }
 
-// LogKeyMonths is a selection, with the methods of a query, that can be narrowed by {At:month}.
+// logKeyMonths is a selection, with the methods of a query, that can be narrowed by {At:month}.
 type logKeyMonths struct {
 	logEventItems
 	logEventMonths
@@ -244,7 +244,7 @@ func (n *logKeyMonthsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 6)
 }
 
-// LogKeyWeeks is a selection, with the methods of a query, that can be narrowed by {At:week}.
+// logKeyWeeks is a selection, with the methods of a query, that can be narrowed by {At:week}.
 type logKeyWeeks struct {
 	logEventItems
 	logEventWeeks
@@ -272,7 +272,7 @@ func (n *logKeyWeeksAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 7)
 }
 
-// LogKeyYears is a selection, with the methods of a query, that can be narrowed by {At:year}.
+// logKeyYears is a selection, with the methods of a query, that can be narrowed by {At:year}.
 type logKeyYears struct {
 	logEventItems
 	logEventYears
@@ -300,7 +300,7 @@ func (n *logKeyYearsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 8)
 }
 
-// LogKeyAddress is a selection, with the methods of a query, that can be narrowed by {K}.
+// logKeyAddress is a selection, with the methods of a query, that can be narrowed by {K}.
 type logKeyAddress struct{ logEventItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -313,7 +313,7 @@ func (n *logKeyAddress) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 9)
 }
 
-// LogKeyBook is a selection, with the methods of a query, that can be narrowed by {K}.
+// logKeyBook is a selection, with the methods of a query, that can be narrowed by {K}.
 type logKeyBook struct{ logEventItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -326,7 +326,7 @@ func (n *logKeyBook) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 10)
 }
 
-// LogKeyLists is a selection, with the methods of a query, that can be narrowed by {List}.
+// logKeyLists is a selection, with the methods of a query, that can be narrowed by {List}.
 type logKeyLists struct{ logListEventItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -819,7 +819,7 @@ func (n *VisitKey) Root() *mapper.ItemNode[Visit, Visit] {
 	return mapperimpl.Item[Visit, Visit](mapperimpl.Items(n.visitNode, 0, 3), 0)
 }
 
-// VisitQuery is a query that can be narrowed by {At:seconds}.
+// visitQuery is a query that can be narrowed by {At:seconds}.
 type visitQuery struct {
 	visitEntitiesFlatQuery
 	visitEntitiesHours
@@ -1002,7 +1002,7 @@ func (n *TicketKey) Notes() *ticketKeyNotes {
 	return newTicketKeyNotes(mapperimpl.Items(n.ticketNode, 1, 3))
 }
 
-// TicketQuery is a query that can be narrowed by {N:04}.
+// ticketQuery is a query that can be narrowed by {N:04}.
 type ticketQuery struct {
 	ticketEntitiesFlatQuery
 	ticketEntitiesIntValues
@@ -1012,7 +1012,7 @@ func newTicketQuery(at *ticketNode) *ticketQuery {
 	return &ticketQuery{ticketEntitiesFlatQuery{at}, ticketEntitiesIntValues{at}}
 }
 
-// TicketKeyNotes is a selection, with the methods of a query, that can be narrowed by {Line:02}.
+// ticketKeyNotes is a selection, with the methods of a query, that can be narrowed by {Line:02}.
 type ticketKeyNotes struct {
 	ticketNoteItems
 	ticketNoteIntValues
@@ -1258,7 +1258,7 @@ func (n *HappeningKey) Root() *mapper.ItemNode[Happening, Happening] {
 	return mapperimpl.Item[Happening, Happening](mapperimpl.Items(n.happeningNode, 0, 3), 0)
 }
 
-// HappeningQuery is a query that can be narrowed by {At}.
+// happeningQuery is a query that can be narrowed by {At}.
 type happeningQuery struct {
 	happeningEntitiesFlatQuery
 	happeningEntitiesHours
@@ -1462,7 +1462,7 @@ func (n *ShelfKey) Notes() *mapper.ItemNode[Shelf, Extra] {
 	return mapperimpl.Item[Shelf, Extra](mapperimpl.Items(n.shelfNode, 3, 1), 3)
 }
 
-// ShelfKeyBooks is a selection, with the methods of a query, that can be narrowed by {At:date}.
+// shelfKeyBooks is a selection, with the methods of a query, that can be narrowed by {At:date}.
 type shelfKeyBooks struct {
 	shelfEventItems
 	shelfEventDays
@@ -1682,7 +1682,7 @@ func (n *ScoreKey) Root() *mapper.ItemNode[Score, Score] {
 // Before, Since or At.
 func (n *ScoreKey) Wins() *scoreKeyWins { return newScoreKeyWins(mapperimpl.Items(n.scoreNode, 1, 1)) }
 
-// ScoreKeyWins is a selection, with the methods of a query, that can be narrowed by {At}.
+// scoreKeyWins is a selection, with the methods of a query, that can be narrowed by {At}.
 type scoreKeyWins struct {
 	scoreWinItems
 	scoreWinHours
@@ -1697,7 +1697,7 @@ func (n *scoreKeyWins) At(atValue time.Time) *mapper.ItemNode[Score, Win] {
 	return mapperimpl.Element[Score, Win](mapperimpl.Next(n.scoreNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
-// ScoreByGameQuery is a query that can be narrowed by {Points}.
+// scoreByGameQuery is a query that can be narrowed by {Points}.
 type scoreByGameQuery struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesIntValues
@@ -1712,7 +1712,7 @@ func (n *scoreByGameQuery) Points(points int) *query.Query[Score, Score] {
 	return query.Of[Score](mapperimpl.Next(n.at, 1, mapperimpl.IntValue(points)))
 }
 
-// ScoreByGamePlayerQuery is a query that can be narrowed by {Player}.
+// scoreByGamePlayerQuery is a query that can be narrowed by {Player}.
 type scoreByGamePlayerQuery struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesStringValues
@@ -1727,7 +1727,7 @@ func (n *scoreByGamePlayerQuery) Player(player string) *query.Query[Score, Score
 	return query.Of[Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
 }
 
-// ScoreDailyQuery is a query that can be narrowed by {Game}.
+// scoreDailyQuery is a query that can be narrowed by {Game}.
 type scoreDailyQuery struct{ scoreEntitiesIndexQuery }
 
 // BeginsWith selects the items whose text has the given beginning.
@@ -1740,7 +1740,7 @@ func (n *scoreDailyQuery) Game(game string) *scoreDailyQueryGame {
 	return &scoreDailyQueryGame{scoreEntitiesIndexQuery{mapperimpl.Next(n.at, 2, mapperimpl.StringValue(game))}}
 }
 
-// ScoreDailyQueryGame is a query that can be narrowed by {Player}.
+// scoreDailyQueryGame is a query that can be narrowed by {Player}.
 type scoreDailyQueryGame struct{ scoreEntitiesIndexQuery }
 
 // BeginsWith selects the items whose text has the given beginning.
@@ -1753,7 +1753,7 @@ func (n *scoreDailyQueryGame) Player(player string) *scoreDailyQueryGamePlayer {
 	return newScoreDailyQueryGamePlayer(mapperimpl.Next(n.at, 4, mapperimpl.StringValue(player)))
 }
 
-// ScoreDailyQueryGamePlayer is a query that can be narrowed by {Points:06}.
+// scoreDailyQueryGamePlayer is a query that can be narrowed by {Points:06}.
 type scoreDailyQueryGamePlayer struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesIntValues
@@ -1768,7 +1768,7 @@ func (n *scoreDailyQueryGamePlayer) Points(points int) *query.Query[Score, Score
 	return query.Of[Score](mapperimpl.Next(n.at, 5, mapperimpl.IntValue(points)))
 }
 
-// ScoreWinsBySeriesQuery is a query that can be narrowed by {At:week}.
+// scoreWinsBySeriesQuery is a query that can be narrowed by {At:week}.
 type scoreWinsBySeriesQuery struct {
 	scoreWinIndexQuery
 	scoreWinWeeks
@@ -1783,7 +1783,7 @@ func (n *scoreWinsBySeriesQuery) At(atValue time.Time) *query.Query[Score, Win] 
 	return query.Of[Win](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
 
-// ScoreByIDPlayerQuery is a query that can be narrowed by {Player}.
+// scoreByIDPlayerQuery is a query that can be narrowed by {Player}.
 type scoreByIDPlayerQuery struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesStringValues
@@ -2200,7 +2200,7 @@ func (n *LedgerKey) Entries() *ledgerKeyEntries {
 	return newLedgerKeyEntries(mapperimpl.Items(n.ledgerNode, 2, 1))
 }
 
-// LedgerKeyEntries is a selection, with the methods of a query, that can be narrowed by {N:04}.
+// ledgerKeyEntries is a selection, with the methods of a query, that can be narrowed by {N:04}.
 type ledgerKeyEntries struct {
 	ledgerLedgerEntryItems
 	ledgerLedgerEntryIntValues

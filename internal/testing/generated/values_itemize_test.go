@@ -106,7 +106,7 @@ func (n *GridKey) Uints() *gridKeyUints { return newGridKeyUints(mapperimpl.Item
 // Blobs selects {B}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or B.
 func (n *GridKey) Blobs() *gridKeyBlobs { return newGridKeyBlobs(mapperimpl.Items(n.gridNode, 13, 0)) }
 
-// GridKeyDigits is a selection, with the methods of a query, that can be narrowed by {N:03}.
+// gridKeyDigits is a selection, with the methods of a query, that can be narrowed by {N:03}.
 type gridKeyDigits struct {
 	gridCellItems
 	gridCellUint16Values
@@ -121,7 +121,7 @@ func (n *gridKeyDigits) N(nValue uint16) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.UintValue(nValue)), 1)
 }
 
-// GridKeyMiddle is a selection, with the methods of a query, that can be narrowed by {T}.
+// gridKeyMiddle is a selection, with the methods of a query, that can be narrowed by {T}.
 type gridKeyMiddle struct{ gridCellItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -164,7 +164,7 @@ func (n *gridKeyMiddleTN) K(k int) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 6, mapperimpl.IntValue(k)), 2)
 }
 
-// GridKeySigned is a selection, with the methods of a query, that can be narrowed by {I:sortable}.
+// gridKeySigned is a selection, with the methods of a query, that can be narrowed by {I:sortable}.
 type gridKeySigned struct {
 	gridCellItems
 	gridCellInt64Values
@@ -192,7 +192,7 @@ func (n *gridKeySignedI) T(t Word) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 4, mapperimpl.StringValue(t)), 3)
 }
 
-// GridKeyUnsigned is a selection, with the methods of a query, that can be narrowed by {W:sortable}.
+// gridKeyUnsigned is a selection, with the methods of a query, that can be narrowed by {W:sortable}.
 type gridKeyUnsigned struct {
 	gridCellItems
 	gridCellUint64Values
@@ -207,7 +207,7 @@ func (n *gridKeyUnsigned) W(w uint64) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.UintValue(w)), 5)
 }
 
-// GridKeyJoined is a selection, with the methods of a query, that can be narrowed by {N:03}.
+// gridKeyJoined is a selection, with the methods of a query, that can be narrowed by {N:03}.
 type gridKeyJoined struct {
 	gridCellItems
 	gridCellUint16Values
@@ -237,7 +237,7 @@ func (n *gridKeyJoinedN) K(k int) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 3, mapperimpl.IntValue(k)), 6)
 }
 
-// GridKeyTexts is a selection, with the methods of a query, that can be narrowed by {T}.
+// gridKeyTexts is a selection, with the methods of a query, that can be narrowed by {T}.
 type gridKeyTexts struct{ gridCellItems }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -265,7 +265,7 @@ func (n *gridKeyTextsT) K(k int) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 4, mapperimpl.IntValue(k)), 7)
 }
 
-// GridKeyRaws is a selection, with the methods of a query, that can be narrowed by {T:raw}.
+// gridKeyRaws is a selection, with the methods of a query, that can be narrowed by {T:raw}.
 type gridKeyRaws struct {
 	gridCellItems
 	gridCellWordValues
@@ -280,7 +280,7 @@ func (n *gridKeyRaws) T(t Word) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.StringValue(t)), 8)
 }
 
-// GridKeyKeyed is a selection, with the methods of a query, that can be narrowed by {key:sortable}.
+// gridKeyKeyed is a selection, with the methods of a query, that can be narrowed by {key:sortable}.
 type gridKeyKeyed struct {
 	gridCellItems2
 	gridCellInt32Values
@@ -295,7 +295,7 @@ func (n *gridKeyKeyed) Key(key int32) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.IntValue(key)), 9)
 }
 
-// GridKeyNamed is a selection, with the methods of a query, that can be narrowed by {key}.
+// gridKeyNamed is a selection, with the methods of a query, that can be narrowed by {key}.
 type gridKeyNamed struct{ gridCellItems3 }
 
 // BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
@@ -308,7 +308,7 @@ func (n *gridKeyNamed) Key(key Word) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.StringValue(key)), 10)
 }
 
-// GridKeyInts is a selection, with the methods of a query, that can be narrowed by {I}.
+// gridKeyInts is a selection, with the methods of a query, that can be narrowed by {I}.
 type gridKeyInts struct {
 	gridCellItems
 	gridCellInt64Values
@@ -323,7 +323,7 @@ func (n *gridKeyInts) I(i int64) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 1, mapperimpl.IntValue(i)), 11)
 }
 
-// GridKeyUints is a selection, with the methods of a query, that can be narrowed by {W}.
+// gridKeyUints is a selection, with the methods of a query, that can be narrowed by {W}.
 type gridKeyUints struct {
 	gridCellItems
 	gridCellUint64Values
@@ -338,7 +338,7 @@ func (n *gridKeyUints) W(w uint64) *mapper.ItemNode[Grid, Cell] {
 	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 1, mapperimpl.UintValue(w)), 12)
 }
 
-// GridKeyBlobs is a selection, with the methods of a query, that can be narrowed by {B}.
+// gridKeyBlobs is a selection, with the methods of a query, that can be narrowed by {B}.
 type gridKeyBlobs struct {
 	gridCellItems
 	gridCellSliceOfByteValues
@@ -667,7 +667,7 @@ func (n *DraftKey) Lines() *draftKeyLines {
 	return newDraftKeyLines(mapperimpl.Items(n.draftNode, 1, 1))
 }
 
-// DraftQuery is a query that can be narrowed by {N:04}.
+// draftQuery is a query that can be narrowed by {N:04}.
 type draftQuery struct {
 	draftEntitiesFlatQuery
 	draftEntitiesIntValues
@@ -677,7 +677,7 @@ func newDraftQuery(at *draftNode) *draftQuery {
 	return &draftQuery{draftEntitiesFlatQuery{at}, draftEntitiesIntValues{at}}
 }
 
-// DraftKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
+// draftKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
 type draftKeyLines struct {
 	draftLineItems
 	draftLineIntValues
@@ -920,7 +920,7 @@ func (n *LevelKey) Root() *mapper.ItemNode[Level, Level] {
 	return mapperimpl.Item[Level, Level](mapperimpl.Items(n.levelNode, 0, 1), 0)
 }
 
-// LevelQuery is a query that can be narrowed by {N}.
+// levelQuery is a query that can be narrowed by {N}.
 type levelQuery struct {
 	levelEntitiesFlatQuery
 	levelEntitiesInt64Values
@@ -1058,7 +1058,7 @@ func (n *LabelKey) Lines() *labelKeyLines {
 	return newLabelKeyLines(mapperimpl.Items(n.labelNode, 1, 3))
 }
 
-// LabelQuery is a query that can be narrowed by {Text}.
+// labelQuery is a query that can be narrowed by {Text}.
 type labelQuery struct{ labelEntitiesFlatQuery }
 
 // BeginsWith selects the items whose text has the given beginning.
@@ -1066,7 +1066,7 @@ func (n *labelQuery) BeginsWith(begin string) *query.Query[Label, Label] {
 	return query.Of[Label](mapperimpl.BeginsWith(n.at, begin))
 }
 
-// LabelKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
+// labelKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
 type labelKeyLines struct {
 	labelLineItems
 	labelLineIntValues
@@ -1295,7 +1295,7 @@ func (n *MomentKey) Lines() *momentKeyLines {
 	return newMomentKeyLines(mapperimpl.Items(n.momentNode, 1, 1))
 }
 
-// MomentQuery is a query that can be narrowed by {At:seconds}.
+// momentQuery is a query that can be narrowed by {At:seconds}.
 type momentQuery struct {
 	momentEntitiesFlatQuery
 	momentEntitiesHours
@@ -1305,7 +1305,7 @@ func newMomentQuery(at *momentNode) *momentQuery {
 	return &momentQuery{momentEntitiesFlatQuery{at}, momentEntitiesHours{at}}
 }
 
-// MomentKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
+// momentKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
 type momentKeyLines struct {
 	momentLineItems
 	momentLineIntValues

@@ -103,7 +103,7 @@ func (n *TripKey) Events() *tripKeyEvents {
 	return newTripKeyEvents(mapperimpl.Items(n.tripNode, 1, 1))
 }
 
-// TripKeyEvents is a selection, with the methods of a query, that can be narrowed by {At:seconds}.
+// tripKeyEvents is a selection, with the methods of a query, that can be narrowed by {At:seconds}.
 type tripKeyEvents struct {
 	tripEventItems
 	tripEventHours
@@ -118,7 +118,7 @@ func (n *tripKeyEvents) At(atValue time.Time) *mapper.ItemNode[Trip, Event] {
 	return mapperimpl.Element[Trip, Event](mapperimpl.Next(n.tripNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
-// TripByDriverQuery is a query that can be narrowed by {Started:seconds}.
+// tripByDriverQuery is a query that can be narrowed by {Started:seconds}.
 type tripByDriverQuery struct {
 	tripEntitiesIndexQuery
 	tripEntitiesHours
