@@ -31,6 +31,13 @@ func (p *Package) Advice() []Diagnostic {
 				),
 			)
 		}
+		for i, x := range m.Schema.Indexes {
+			if y := twin(x, m.Schema.Indexes[:i]); y != nil {
+				add(x.Field, fmt.Sprintf("%s: the indexes %s and %s have the same key attributes, so that each has the "+
+					"items of both, and is paid for them: declare both with one name, or name other attributes "+
+					"(hash=, range=)", m.Schema.Label(), y.Name, x.Name))
+			}
+		}
 		for _, it := range m.Schema.Items {
 			for _, a := range it.Attributes {
 				if a.Field == nil {
@@ -45,6 +52,23 @@ func (p *Package) Advice() []Diagnostic {
 		}
 	}
 	return sortDiagnostics(all)
+}
+
+// twin returns an index with the key attributes of x that is declared for other kinds of items, nil for none.
+func twin(x *schema.Index, all []*schema.Index) *schema.Index {
+	kinds := func(x *schema.Index) (all []*schema.Item) {
+		for _, e := range x.Entries {
+			all = append(all, e.Item)
+		}
+		return all
+	}
+	i := slices.IndexFunc(all, func(y *schema.Index) bool {
+		return x.Table == y.Table && slices.Equal(x.Attributes(), y.Attributes()) && !slices.Equal(kinds(x), kinds(y))
+	})
+	if i < 0 {
+		return nil
+	}
+	return all[i]
 }
 
 // advice says what would cost less of a large value, "" for nothing.

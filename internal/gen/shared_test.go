@@ -13,6 +13,23 @@ import (
 // imports nothing.
 func filesOf(t *testing.T, sources map[string]string) (files map[string]string, diagnostics []Diagnostic) {
 	t.Helper()
+	files = map[string]string{}
+	for _, p := range packagesOf(t, sources) {
+		out, found, err := p.Generate(nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		diagnostics = append(diagnostics, found...)
+		for _, f := range out {
+			files[filepath.Base(f.Path)] = string(f.Content)
+		}
+	}
+	return files, diagnostics
+}
+
+// packagesOf loads a module with these sources.
+func packagesOf(t *testing.T, sources map[string]string) []*Package {
+	t.Helper()
 	dir := t.TempDir()
 	sources["go.mod"] = "module example.com/shared\n\ngo 1.26\n"
 	for name, text := range sources {
@@ -24,18 +41,7 @@ func filesOf(t *testing.T, sources map[string]string) (files map[string]string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	files = map[string]string{}
-	for _, p := range packages {
-		out, found, err := p.Generate(nil, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		diagnostics = append(diagnostics, found...)
-		for _, f := range out {
-			files[filepath.Base(f.Path)] = string(f.Content)
-		}
-	}
-	return files, diagnostics
+	return packages
 }
 
 const (
