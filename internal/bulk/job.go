@@ -166,7 +166,7 @@ func (x *Job) Entity(number int, v any) *Entity {
 			Entries: slices.Clone(ch.Entries),
 		}
 		for n := range i.Entries {
-			i.Units = i.Units.Add(i.Entries[n].Units())
+			i.Units = i.Units.Add(i.Entries[n].Units(0))
 		}
 		if m.Reserved.Header(ch.Put).Incarnation != nil {
 			i.Incarnation = incarnation

@@ -39,13 +39,13 @@ type indexing struct {
 func (x *indexing) entry(e *schema.Entry) write.Entry {
 	in := e.Index
 	out := write.Entry{Index: x.Table.Name + "/" + in.Name, Always: e.Always(), Staged: in.All ||
-		slices.Contains(in.Include, x.m.Reserved.StateName())}
+		slices.Contains(in.Include, x.m.Reserved.StateName()), Whole: x.Kind == write.Put}
 	out.Old, out.New = x.projected(in, x.Stored != nil, x.before, x.OldSize), x.projected(in, x.Kind != write.Delete,
 		x.size, x.NewSize)
 	out.Moves = slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return x.changes(a.Name) })
 	out.Same = out.Old > 0 && out.New > 0 && !x.touches(in)
 	if x.unsure() {
-		out.Unread, out.Likely, out.Same = true, x.Likely, x.Kind == write.Update && !x.touches(in) &&
+		out.Unread, out.Same = true, x.Kind == write.Update && !x.touches(in) &&
 			(x.Expect.Present && !x.mayMake || !e.Always())
 	}
 	return out

@@ -95,13 +95,30 @@ func itemNamed(l schema.Layout, name string) schema.LayoutItem {
 }
 
 // sourcesIn returns the sources of a key's placeholders: attributes by their names, which a renamed
-// field keeps, and other sources by the field.
+// field keeps, fields that only keys hold by their position in these, and other sources by the field.
 func sourcesIn(l schema.Layout, item string, k schema.LayoutKey) []string {
 	out := fields(k)
 	for _, it := range l.Items {
+		held := func(name string, in *schema.LayoutKey) {
+			for i, p := range k.Placeholders {
+				if in == nil {
+					return
+				}
+				at := slices.IndexFunc(in.Placeholders,
+					func(o schema.LayoutPlaceholder) bool { return o.From == p.From && o.Field == p.Field })
+				if at >= 0 {
+					out[i] = fmt.Sprint(name, " ", at)
+				}
+			}
+		}
+		if it.Root {
+			held("root item", it.SortKey)
+		}
 		if it.Name != item {
 			continue
 		}
+		held("sort key", it.SortKey)
+		held("partition key", &l.PartitionKey)
 		for i, p := range k.Placeholders {
 			for _, a := range it.Attributes {
 				if p.From != "model" && (a.Field == p.Field || strings.HasSuffix(a.Field, "."+p.Field)) {

@@ -8,6 +8,17 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
+type (
+	noteBy struct {
+		At string
+		By string
+	}
+	noteWhen struct {
+		When string
+		Who  string
+	}
+)
+
 // The stored items that a change of the indexes' declarations would no longer find.
 func TestLostIndexes(t *testing.T) {
 	type blank = struct{}
@@ -53,6 +64,33 @@ func TestLostIndexes(t *testing.T) {
 		Name string `ddb:"sk=HEAD" dynamodbav:"A"`
 		B    string `ddb:"sk=HEAD"`
 	}
+	type tenant struct {
+		_     blank `ddb:"table=shops"`
+		_     blank `ddb:"index=one,hash=K,pk=T#{T}#{A}"`
+		_     blank `ddb:"index=two,hash=L,range=M,pk=T#{^T}#{By},sk={At},on=Notes"`
+		T     string
+		ID    string   `ddb:"pk=T#{T}#{ID}"`
+		A     string   `ddb:"sk=HEAD"`
+		Notes []noteBy `ddb:"sk=N#{At}#{By}"`
+	}
+	type club struct {
+		_     blank `ddb:"table=shops"`
+		_     blank `ddb:"index=one,hash=K,pk=T#{Club}#{A}"`
+		_     blank `ddb:"index=two,hash=L,range=M,pk=T#{^Club}#{Who},sk={When},on=Notes"`
+		Club  string
+		ID    string     `ddb:"pk=T#{Club}#{ID}"`
+		A     string     `ddb:"sk=HEAD"`
+		Notes []noteWhen `ddb:"sk=N#{When}#{Who}"`
+	}
+	type swapped struct {
+		_     blank `ddb:"table=shops"`
+		_     blank `ddb:"index=one,hash=K,pk=T#{ID}#{A}"`
+		_     blank `ddb:"index=two,hash=L,range=M,pk=T#{^T}#{By},sk={At},on=Notes"`
+		T     string
+		ID    string   `ddb:"pk=T#{T}#{ID}"`
+		A     string   `ddb:"sk=HEAD"`
+		Notes []noteBy `ddb:"sk=N#{At}#{By}"`
+	}
 	type projected struct {
 		_  blank  `ddb:"table=shops"`
 		_  blank  `ddb:"index=one,hash=K,pk=A#{A},project='B'"`
@@ -93,6 +131,8 @@ func TestLostIndexes(t *testing.T) {
 		{"of another text", byA{}, text{}, `with "A#{A}" as "K", which is "BY#{A}" now`},
 		{"the field and the index renamed", byA{}, renamed{}, ""},
 		{"as it was", byA{}, byA{}, ""},
+		{"fields that only keys hold, renamed", tenant{}, club{}, ""},
+		{"another field that only keys hold", tenant{}, swapped{}, `with "T#{T}#{A}" as "K", which is "T#{ID}#{A}" now`},
 	} {
 		got := strings.Join(lostIndexes(layout(c.old), layout(c.now)), "; ")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {

@@ -22,9 +22,9 @@ type Entry struct {
 	Always bool
 	// Staged reports that the entry holds the item's stage, if it has one.
 	Staged bool
-	// Unread reports that the stored entry is unknown. Likely is the likely size of its item.
-	Unread bool
-	Likely int
+	// Unread reports that the stored entry is unknown. Whole reports that the item is put as a whole, so that the key
+	// of a stored entry may be the same.
+	Unread, Whole bool
 }
 
 // EntryOf returns the change of an item's entry in an index when the item changes from before, nil for
@@ -47,13 +47,14 @@ func sizesOf(a item.Attributes) func(string) int {
 	return func(name string) int { return item.Assignment{Name: name, Value: a[name]}.Size() }
 }
 
-// Units returns the price of the change, in WCU. An entry that is added or removed costs its size, and
+// Units returns the price of the change, in WCU. likely is the likely size of an item that was not read, in bytes, 0 if
+// it is unknown. An entry that is added or removed costs its size, and
 // an entry that changes costs the larger size. An entry whose key changes costs both, and an unchanged
 // entry nothing. A transaction costs the same.
-func (e *Entry) Units() cost.Units {
+func (e *Entry) Units(likely int) cost.Units {
 	switch {
 	case e.Unread:
-		return e.bounds()
+		return e.bounds(likely)
 	case e.Same || e.Old == 0 && e.New == 0:
 		return cost.Units{}
 	case e.Old == 0:
@@ -67,21 +68,30 @@ func (e *Entry) Units() cost.Units {
 }
 
 // bounds is Units if the stored entry is unknown.
-func (e *Entry) bounds() cost.Units {
+func (e *Entry) bounds(likely int) cost.Units {
 	u := cost.Units{Max: most, If: "the item is in the index " + e.Index}
 	switch {
 	case e.Same:
 		return cost.Units{}
-	case e.Likely > 0 || e.New > 0:
-		u.Expected = cost.Put(e.Likely, e.New)
+	case likely > 0 || e.New > 0:
+		u.Expected = cost.Put(likely, e.New)
 	}
 	if e.Moves {
 		u.Max *= 2
-		if e.Likely > 0 {
-			u.Expected += cost.WriteUnits(e.Likely)
+		if likely > 0 && !e.Whole {
+			u.Expected += cost.WriteUnits(likely)
 		}
 	}
 	return u
+}
+
+// likelyBefore returns the likely size of the item before the request, in bytes. Where the request requires that it is
+// missing, an item that has expired is not likely.
+func (r *Request) likelyBefore() int {
+	if r.Expect.Absent {
+		return 0
+	}
+	return r.Likely
 }
 
 // IndexUnits are the WCU of secondary indexes, by "table/index". Of one that the writes leave as it
@@ -95,7 +105,7 @@ func (u *IndexUnits) Add(r *Request) { u.AddStaged(r, 0) }
 func (u *IndexUnits) AddStaged(r *Request, stage int) {
 	for _, e := range r.Entries {
 		e.stage(stage)
-		u.add(e.Index, e.Units())
+		u.add(e.Index, e.Units(r.likelyBefore()))
 	}
 }
 

@@ -90,7 +90,7 @@ func (t *Tally) AddRead(requests int, predicted cost.Units, consumed float64) {
 func (t *Tally) WroteInBatch(wcu cost.Units, entries []Entry) {
 	t.WCU = t.WCU.Add(wcu)
 	for i := range entries {
-		t.Predicted.add(entries[i].Index, entries[i].Units())
+		t.Predicted.add(entries[i].Index, entries[i].Units(0))
 	}
 }
 
@@ -103,7 +103,7 @@ func (t *Tally) wrote(r *Request, wcu cost.Units, table float64) {
 	t.WCU = t.WCU.Add(wcu)
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		u := e.Units()
+		u := e.Units(r.likelyBefore())
 		t.WCU = t.WCU.Add(u)
 		t.Predicted.add(e.Index, u)
 	}

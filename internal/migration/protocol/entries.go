@@ -44,7 +44,7 @@ func after(r *write.Request, before item.Attributes) item.Attributes {
 func (m *Mover) units(r *write.Request, before item.Attributes) (all, indexes float64) {
 	m.entries(r, before)
 	for i := range r.Entries {
-		indexes += r.Entries[i].Units().Expected
+		indexes += r.Entries[i].Units(0).Expected
 	}
 	return r.Units().Expected + indexes, indexes
 }
