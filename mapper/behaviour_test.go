@@ -178,8 +178,8 @@ func TestBadSelections(t *testing.T) {
 	users := must(mapper.New[user](failingClient{}))(t)
 	k := users.Key("1")
 	for want, sel := range map[string]query.Selection[user]{
-		"mapper_test.user: Key got 2 values, but takes 1: ID":                          users.Key("1", "2"),
-		"mapper_test.user: Key got 0 values, but takes 1: ID":                          users.Key(),
+		"mapper_test.user: Key takes 1 values, and got 2: pass ID":                     users.Key("1", "2"),
+		"mapper_test.user: Key takes 1 values, and got 0: pass ID":                     users.Key(),
 		"mapper_test.user: the key field ID takes a string: the value is of type int":  users.Key(1),
 		"mapper_test.user: the key field ID takes a string: the value is nil":          users.Key(nil),
 		`mapper_test.user: {ID} in "USER#{ID}": an empty string in a key: set a value`: users.Key(""),

@@ -39,6 +39,10 @@ var classes = map[string]func(error) bool{
 	"not loaded":   func(err error) bool { return errors.As(err, new(*mapper.NotLoadedError)) },
 }
 
+type faultyModel struct {
+	ID string `ddb:"pk={Nothing}"`
+}
+
 // Each error belongs to one class of docs/errors.md.
 func TestErrorsBelongToOneClass(t *testing.T) {
 	t.Parallel()
@@ -74,7 +78,22 @@ func TestErrorsBelongToOneClass(t *testing.T) {
 		class string
 		err   func() error
 	}{
-		"missing": {"not found", func() error { return get(g.drivers.Load(ctx, g.drivers.Key("none"))) }},
+		"an item in two parts": {"usage", func() error {
+			p := handmade.EntityOf(g.purses.Key("none")).Patch(amount.Set(1))
+			return get(mapper.Transact(ctx, p.PatchPart(g.purses), p.PatchPart(g.purses)))
+		}},
+		"a faulty model":      {"usage", func() error { return get(mapper.New[faultyModel](client)) }},
+		"no model":            {"usage", func() error { return get(mapper.New[int](client)) }},
+		"no client":           {"usage", func() error { return get(mapper.New[driver](nil)) }},
+		"a faulty option":     {"usage", func() error { return get(mapper.New[driver](client, mapper.Table(""))) }},
+		"too many key values": {"usage", func() error { return get(g.drivers.Load(ctx, g.drivers.Key("a", "b"))) }},
+		"another key type":    {"usage", func() error { return get(g.drivers.Load(ctx, g.drivers.Key(7))) }},
+		"another item":        {"usage", func() error { return get(g.drivers.Load(ctx, g.drivers.Key("a").Item("NONE"))) }},
+		"another index": {"usage", func() error {
+			return get(query.Of[driver](g.drivers.Index("none", 1)).Collect(ctx, g.drivers))
+		}},
+		"nil part of a model": {"usage", func() error { return get(mapper.Transact(ctx, g.drivers.SavePart(nil))) }},
+		"missing":             {"not found", func() error { return get(g.drivers.Load(ctx, g.drivers.Key("none"))) }},
 		"patched": {"not found", func() error {
 			return get(handmade.EntityOf(g.purses.Key("none")).Patch(amount.Set(1)).Exec(ctx, g.purses))
 		}},

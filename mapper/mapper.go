@@ -7,6 +7,7 @@ import (
 
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -21,7 +22,8 @@ type Mapper[T any] struct {
 	engine *engine
 }
 
-// New returns a mapper of the model T. The error is a *ModelError with all faults of the model's tags.
+// New returns a mapper of the model T. The error is a *ModelError with all faults of the model's tags; all errors
+// of New are of the class [ErrUsage].
 // New does no I/O.
 //
 // The mapper uses the generated code of the model (itemize gen) if it exists, and reflection otherwise.
@@ -30,11 +32,11 @@ func New[T any](client Client, options ...Option) (*Mapper[T], error) {
 	t := reflect.TypeFor[T]()
 	e, err := schema.Of(t)
 	if err != nil {
-		return nil, modelError(t.String(), err)
+		return nil, model.Usage(modelError(t.String(), err))
 	}
 	form, err := formOf[T](e)
 	if err != nil {
-		return nil, err
+		return nil, model.Usage(err)
 	}
 	return newMapper[T](client, e, form, options)
 }
@@ -43,7 +45,7 @@ func newMapper[T any](client Client, e *schema.Entity, form *codec.Form, options
 	s := settingsOf(options)
 	g, err := newEngine(client, e, codec.New(e, form, s.large.codings), s)
 	if err != nil {
-		return nil, err
+		return nil, model.Usage(err)
 	}
 	return &Mapper[T]{source: new(query.InternalFor[T]).Source(door.Key{}, g), engine: g}, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/redact"
+	"github.com/itemize/itemize/internal/schema"
 )
 
 // ErrUsage is the class of errors of calls that the program has to change.
@@ -21,6 +22,14 @@ func Usage(err error) error {
 
 // Usagef is Usage of an error with a text.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
+
+// ofArgument is the error of an argument in a key: Usage, unless it is a value that no key takes.
+func ofArgument(err error) error {
+	if errors.As(err, new(*schema.Unstorable)) {
+		return err
+	}
+	return Usage(err)
+}
 
 type usage struct{ err error }
 

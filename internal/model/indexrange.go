@@ -36,7 +36,7 @@ func (m *Model) SelectIndex(name string, args []any) selection.Selection {
 			}
 			v, err := codec.PlaceholderValue(m.Schema, k.Key, n, args[count])
 			if err != nil {
-				return selection.Selection{Err: err}
+				return selection.Selection{Err: ofArgument(err)}
 			}
 			t.Values = append(t.Values, v)
 			count++
@@ -201,7 +201,7 @@ func (m *Model) order(n next, bounds selection.Bounds) (*selection.Order, error)
 		}
 		v, err := codec.PlaceholderValue(m.Schema, n.Key, n.source, *b.arg)
 		if err != nil {
-			return nil, err
+			return nil, ofArgument(err)
 		}
 		*b.to = &v
 	}

@@ -48,7 +48,7 @@ func (m *Model) SelectItems(of selection.Selection, name string, args []any) sel
 		}
 		v, err := codec.PlaceholderValue(m.Schema, it.Key, source-1, args[len(takes)-1])
 		if err != nil {
-			return fail(err)
+			return fail(ofArgument(err))
 		}
 		t.Values = append(t.Values, v)
 	}

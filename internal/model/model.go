@@ -203,14 +203,14 @@ func (m *Model) Select(args []any) selection.Selection {
 	e := m.Schema
 	need := e.Identities()
 	if len(args) > need || len(args) < need && !(e.Flat && len(args) >= e.PartitionFields()) {
-		return selection.Selection{Err: m.Errorf("Key got %d values, but takes %d: %s", len(args), need,
+		return selection.Selection{Err: m.Errorf("Key takes %d values, and got %d: pass %s", need, len(args),
 			m.IdentityNames())}
 	}
 	values := make([]key.Value, len(args))
 	for i, a := range args {
 		var err error
 		if values[i], err = codec.KeyFieldValue(e, i, a); err != nil {
-			return selection.Selection{Err: err}
+			return selection.Selection{Err: ofArgument(err)}
 		}
 	}
 	return selection.Entity(e, values)

@@ -155,9 +155,9 @@ func TestSelect(t *testing.T) {
 		{"an entity", shops, []any{"1"}, true, ""},
 		{"a flat model's", topics, []any{"b", "n"}, true, ""},
 		{"many of a flat model", topics, []any{"b"}, false, ""},
-		{"too few", shops, nil, false, "Key got 0 values, but takes 1: ID"},
-		{"too few of a flat model", topics, nil, false, "Key got 0 values, but takes 2: Board, Name"},
-		{"too many", shops, []any{"1", "2"}, false, "Key got 2 values, but takes 1: ID"},
+		{"too few", shops, nil, false, "Key takes 1 values, and got 0: pass ID"},
+		{"too few of a flat model", topics, nil, false, "Key takes 2 values, and got 0: pass Board, Name"},
+		{"too many", shops, []any{"1", "2"}, false, "Key takes 1 values, and got 2: pass ID"},
 		{"of a wrong type", shops, []any{7}, false, "the key field ID takes a string: the value is of type int"},
 		{"nothing", shops, []any{""}, false, "an empty string in a key"},
 	} {

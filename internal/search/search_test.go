@@ -159,7 +159,7 @@ func TestCheck(t *testing.T) {
 		{"a filter on what the library stores", shops, unknown(func(r *search.Request) {
 			r.Filter = []expr.Condition{expr.Raw(exp.Name("_a").Equal(exp.Value("x")))}
 		}), ""},
-		{"a wrong key", shops, search.Request{Selection: shops.Select(nil), Elem: lineType}, "Key got 0 values"},
+		{"a wrong key", shops, search.Request{Selection: shops.Select(nil), Elem: lineType}, "and got 0"},
 		{
 			"after a cursor, in two ranges", shops,
 			search.Request{

@@ -327,7 +327,7 @@ func TestFaultsOfRanges(t *testing.T) {
 		"the sort key of Digits is complete":       k.Items("Digits", uint16(1)).AtLeast(1),
 		"no item \"Digit\"":                        k.Items("Digit").AtLeast(1),
 		"takes at most 2: {N:03}, {K:02}":          k.Items("Joined", uint16(1), 2, 3),
-		"Key got 0 values":                         grids.Key().Items("Digits"),
+		"and got 0":                                grids.Key().Items("Digits"),
 	} {
 		if _, err := grids.Load(ctx, n); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
