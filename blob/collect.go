@@ -89,7 +89,7 @@ func Scan() CollectOption { return collectFunc(func(c *collecting) { c.scan = tr
 // at least [Grace] ago. It may run at any time, and several at once. If an error ends it, the result
 // has the progress.
 func Collect[T any](ctx context.Context, m *mapper.Mapper[T], options ...CollectOption) (*Collected, error) {
-	c, err := mapper.Internal.Collector(door.Key{}, m)
+	c, err := door.Mapper.Collector(m)
 	if err != nil {
 		return &Collected{full: &large.Report{}}, err
 	}
@@ -100,20 +100,12 @@ func Collect[T any](ctx context.Context, m *mapper.Mapper[T], options ...Collect
 	}, err
 }
 
-// Internal is for other packages of itemize. No other code can call its methods.
-var Internal internal
-
-type internal struct{}
-
-// Collect is Collect for the command itemize, which knows a model by its source.
-func (internal) Collect(_ door.Key, ctx context.Context, c *large.Collector, options []CollectOption) (*large.Report,
-	error,
-) {
-	return collect(ctx, c, options)
+func init() {
+	door.Blob.Collect = func(ctx context.Context, c *large.Collector, options any) (*large.Report, error) {
+		return collect(ctx, c, options.([]CollectOption))
+	}
+	door.Blob.Full = func(c any) *large.Report { return c.(*Collected).full }
 }
-
-// Full returns the complete result.
-func (internal) Full(_ door.Key, c *Collected) *large.Report { return c.full }
 
 func collect(ctx context.Context, c *large.Collector, options []CollectOption) (*large.Report, error) {
 	c.Grace = defaultGrace
@@ -144,7 +136,7 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 	if x.scan {
 		out.Strays = &done.Strays
 	}
-	err = mapper.Internal.Throttled(door.Key{}, "", err)
+	err = door.Mapper.Throttled("", err)
 	if err != nil && done.Next == "" {
 		return out, fmt.Errorf("blob: the collection failed: %w", err)
 	}

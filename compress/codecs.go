@@ -28,7 +28,7 @@ func LZ4() mapper.Option { return option(lz4Frames) }
 // LZO is the codec of compress=lzo: files of lzop with blocks of LZO1X-1.
 func LZO() mapper.Option { return option(lzoFrames) }
 
-func option(c compression.Coding) mapper.Option { return mapper.Internal.Compress(door.Key{}, c) }
+func option(c compression.Coding) mapper.Option { return door.Mapper.Compress(c).(mapper.Option) }
 
 var zstdFrames = compression.Coding{
 	Codec: compression.Zstd,

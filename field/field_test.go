@@ -103,7 +103,7 @@ var wishes = struct {
 
 // rendered shows a condition with its placeholders replaced.
 func rendered(c field.Condition[wish]) string {
-	u := field.Internal.Condition(door.Key{}, &c)
+	u := door.Field.Condition(&c)
 	if u.Err != nil {
 		return "error: " + u.Err.Error()
 	}
@@ -357,10 +357,10 @@ func TestNothingMade(t *testing.T) {
 		"no field, there": handle.Exists(), "no field, less": handle.Less("a"),
 		"no field, between": handle.Between("a", "b"),
 	} {
-		if field.Internal.Condition(door.Key{}, &c).Err == nil {
+		if door.Field.Condition(&c).Err == nil {
 			t.Error(name)
 		}
 	}
 }
 
-func changesOf[R any](c field.Change[R]) []expr.Change { return field.Internal.Changes(door.Key{}, &c) }
+func changesOf[R any](c field.Change[R]) []expr.Change { return door.Field.Changes(&c) }

@@ -88,7 +88,9 @@ func TestErrorsBelongToOneClass(t *testing.T) {
 		"a faulty option":     {"usage", func() error { return get(mapper.New[driver](client, mapper.Table(""))) }},
 		"too many key values": {"usage", func() error { return get(g.drivers.Load(ctx, g.drivers.Key("a", "b"))) }},
 		"another key type":    {"usage", func() error { return get(g.drivers.Load(ctx, g.drivers.Key(7))) }},
-		"another item":        {"usage", func() error { return get(g.drivers.Load(ctx, g.drivers.Key("a").Item("NONE"))) }},
+		"another item": {"usage", func() error {
+			return get(g.drivers.Load(ctx, g.drivers.Key("a").Item("NONE")))
+		}},
 		"another index": {"usage", func() error {
 			return get(query.Of[driver](g.drivers.Index("none", 1)).Collect(ctx, g.drivers))
 		}},

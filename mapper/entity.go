@@ -138,7 +138,7 @@ func (e *Entity[T]) set(s *state) {
 // refresh sets the selection of the entity, which a write can change.
 func (e *Entity[T]) refresh() {
 	s := e.state
-	e.node = *new(query.InternalOf[T]).Node(door.Key{}, s.Selection)
+	door.Query.Set(&e.node, s.Selection)
 }
 
 // owns refuses an entity of another mapper.

@@ -249,7 +249,7 @@ func TestFormatEntities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := mapper.Internal.Model(door.Key{}, clinics)
+	m := door.Mapper.Model(clinics)
 	found := 0
 	for i, v := range models.Vectors[struct {
 		Now   int64

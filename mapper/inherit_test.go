@@ -78,8 +78,8 @@ func (x *rentals) moves(id string, to time.Time) {
 	must(x.free.Save(context.Background(), e))(x.t)
 }
 
-// expiries returns the TTL attribute of each item, "" for none.
-func (x *rentals) expiries(id string) map[string]string {
+// expirations returns the TTL attribute of each item, "" for none.
+func (x *rentals) expirations(id string) map[string]string {
 	out := must(enginetest.Start(x.t).Client().Query(context.Background(), &dynamodb.QueryInput{
 		TableName: &x.table, KeyConditionExpression: ptr("PK = :p"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{
@@ -193,7 +193,7 @@ func TestPatchedItemsExpireWithRoot(t *testing.T) {
 					if err != nil && !(strings.Contains(name, "save") && errors.As(err, &conflict)) {
 						t.Fatalf("%s: %v", what, err)
 					}
-					all := x.expiries(at)
+					all := x.expirations(at)
 					if len(all) < 3 && err == nil && name != "a put that replaces" {
 						t.Errorf("%s: %v", what, all)
 					}
@@ -237,15 +237,15 @@ func TestItemsThatExpireWithRootNeedItsExpiry(t *testing.T) {
 	blind := newRentals(t, mapper.Blind())
 	must(blind.free.Save(ctx, blind.free.New(rental{ID: "1", Until: until})))(t)
 	must(blind.parts("1").Add(part{1, "x"}).Exec(ctx, blind.m))(t)
-	if all := blind.expiries("1"); all["PART#01"] == "" || all["PART#01"] != all["HEAD"] {
+	if all := blind.expirations("1"); all["PART#01"] == "" || all["PART#01"] != all["HEAD"] {
 		t.Error(all)
 	}
 	over := time.Now().Add(-time.Minute)
 	must(x.free.Save(ctx, x.free.New(rental{ID: "2", Until: over})))(t)
 	for what, write := range rentalPatches(x, "2") {
 		_, err := write()
-		if !errors.Is(err, mapper.ErrNotFound) || len(x.expiries("2")) > 1 {
-			t.Errorf("%s of an expired entity: %v, %v", what, err, x.expiries("2"))
+		if !errors.Is(err, mapper.ErrNotFound) || len(x.expirations("2")) > 1 {
+			t.Errorf("%s of an expired entity: %v, %v", what, err, x.expirations("2"))
 		}
 	}
 }

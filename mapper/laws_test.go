@@ -603,7 +603,7 @@ func (l *lawsOn) absent() {
 		stored := l.stored(v)[root.Key.Text][a.Name]
 		missing := stored == nil || shown(stored) == `{"v":{"NULL":true}}`
 		h := new(field.Value[any, any])
-		field.Internal.Bind(door.Key{}, h, codec.Row{
+		door.Field.Bind(h, codec.Row{
 			Name: a.Value.Name, Tag: strings.Join(append([]string{a.Name}, a.AV.Options...), ","),
 			Form: codec.Reflected(a.Value.Type),
 		})
@@ -614,8 +614,8 @@ func (l *lawsOn) absent() {
 			Apply: func(any) {}, Value: &types.AttributeValueMemberS{Value: fmt.Sprint(l.r.Int())},
 		}
 		for want, c := range map[bool]expr.Condition{
-			missing:  field.Internal.Condition(door.Key{}, &absent),
-			!missing: field.Internal.Condition(door.Key{}, &exists),
+			missing:  door.Field.Condition(&absent),
+			!missing: door.Field.Condition(&exists),
 		} {
 			p := patchOfNode(l.whole(v), note).onlyIf(at, c)
 			err := l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &tally{}))

@@ -27,8 +27,8 @@ type hive struct {
 	Parts  []part    `ddb:"sk=PART#{N:02}"`
 }
 
-// The expected price of a patch has the entries in indexes: of the item that it updates, as far as its size is known, and
-// of the element that it adds.
+// The expected price of a patch has the entries in indexes: of the item that it updates, as far as its size is
+// known, and of the element that it adds.
 func TestPatchesExpectEntriesInIndexes(t *testing.T) {
 	t.Parallel()
 	ctx, c := context.Background(), enginetest.Start(t).Client()
@@ -52,8 +52,10 @@ func TestPatchesExpectEntriesInIndexes(t *testing.T) {
 		"a field of the key": func(i int) *mapper.Patch[hive] {
 			return head("", keeper.Set(fmt.Sprint(i)), at.Set(time.Unix(int64(i), 0)))
 		},
-		"an element":                  func(i int) *mapper.Patch[hive] { return parts.Add(part{i, "x"}) },
-		"an element and a counter":    func(i int) *mapper.Patch[hive] { return parts.Add(part{50 + i, "x"}).And(tally) },
+		"an element": func(i int) *mapper.Patch[hive] { return parts.Add(part{i, "x"}) },
+		"an element and a counter": func(i int) *mapper.Patch[hive] {
+			return parts.Add(part{50 + i, "x"}).And(tally)
+		},
 		"a counter":                   func(int) *mapper.Patch[hive] { return new(mapper.Patch[hive]).And(tally) },
 		"an element that is replaced": func(int) *mapper.Patch[hive] { return parts.Put(part{99, "x"}) },
 	} {

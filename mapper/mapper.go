@@ -9,12 +9,13 @@ import (
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/query"
 )
 
-type source[T any] = query.InternalSource[T]
+type source[T any] = search.Runs[T]
 
 // Mapper loads and saves entities of the model T. It is safe for concurrent use.
 type Mapper[T any] struct {
@@ -47,7 +48,7 @@ func newMapper[T any](client Client, e *schema.Entity, form *codec.Form, options
 	if err != nil {
 		return nil, model.Usage(err)
 	}
-	return &Mapper[T]{source: new(query.InternalFor[T]).Source(door.Key{}, g), engine: g}, nil
+	return &Mapper[T]{source: search.RunsBy[T](g), engine: g}, nil
 }
 
 // formOf returns the form in the model's generated code, nil if there is none.
@@ -71,7 +72,7 @@ func (m *Mapper[T]) resolved(s query.Selection[T]) selection.Selection {
 
 // specOf returns a selection as data.
 func specOf[T any](s query.Selection[T]) selection.Selection {
-	return new(query.InternalOf[T]).Spec(door.Key{}, s)
+	return door.Query.Spec(s)
 }
 
 // New returns an entity that is not stored yet. Its first Save inserts it.
@@ -94,7 +95,9 @@ func (m *Mapper[T]) Key(values ...any) *query.Key[T] {
 }
 
 func (m *Mapper[T]) keyOf(s selection.Selection) *query.Key[T] {
-	return new(query.InternalFor[T]).Key(door.Key{}, m.get().model, s)
+	k := new(query.Key[T])
+	door.Query.Bind(k, m.get().model, s)
+	return k
 }
 
 // Index selects items of a declared secondary index, for query.Of: elements, or entities of the model.
@@ -103,7 +106,9 @@ func (m *Mapper[T]) keyOf(s selection.Selection) *query.Key[T] {
 // Field of an [ItemPlan] as the item.
 func (m *Mapper[T]) Index(name string, values ...any) *query.Items[T] {
 	model := m.get().model
-	return new(query.InternalFor[T]).Items(door.Key{}, model, model.SelectIndex(name, values))
+	x := new(query.Items[T])
+	door.Query.Bind(x, model, model.SelectIndex(name, values))
+	return x
 }
 
 // Load reads a selection into an entity. If the selection includes the root item and the entity does

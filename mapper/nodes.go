@@ -2,7 +2,6 @@ package mapper
 
 import (
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/query"
 )
@@ -23,27 +22,13 @@ func (n *ItemNode[T, R]) Patch(changes ...field.Change[R]) *ItemPatch[T, R] {
 // Mapper.Delete.
 func (n *ItemNode[T, R]) Delete() *Patch[T] { return newPatch(n.node, n.of.Removal()) }
 
-// InternalOf is Internal with the types of a model and a record.
-type InternalOf[T, R any] = internalOf[T, R]
+// become makes it the node of one item.
+func (n *ItemNode[T, R]) become(node any, of expr.Target) { n.node, n.of = node.(*query.Node[T]), of }
 
-type internalOf[T, R any] struct{}
-
-// Item returns the node of one item.
-func (*internalOf[T, R]) Item(_ door.Key, n *query.Node[T], of expr.Target) *ItemNode[T, R] {
-	return &ItemNode[T, R]{n, of}
+// become makes it a patch of an entity's fields.
+func (p *ItemPatch[T, R]) become(node, changes any) {
+	*p = *newItemPatch(node.(*query.Node[T]), expr.Change{Item: expr.OfField}, changes.([]field.Change[R]))
 }
 
-// InternalFor is Internal with the type of a model.
-type InternalFor[T any] = internalFor[T]
-
-type internalFor[T any] struct{}
-
-// Patch returns a patch of an entity's fields.
-func (*internalFor[T]) Patch(_ door.Key, n *query.Node[T], changes []field.Change[T]) *ItemPatch[T, T] {
-	return newItemPatch(n, expr.Change{Item: expr.OfField}, changes)
-}
-
-// Change returns the patch of one change of the entity of a node.
-func (*internalFor[T]) Change(_ door.Key, n *query.Node[T], c expr.Change) *Patch[T] {
-	return newPatch(n, c)
-}
+// become makes it the patch of one change of the entity of a node.
+func (p *Patch[T]) become(node any, c expr.Change) { *p = *newPatch(node.(*query.Node[T]), c) }

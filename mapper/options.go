@@ -3,7 +3,6 @@ package mapper
 import (
 	"time"
 
-	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/wire"
@@ -230,7 +229,7 @@ type tagOption struct {
 // conflicts. An empty tag is an error, and so is a new entity. DeleteByKey and LoadMany accept no tag.
 func IfTag(tag string) TagOption {
 	return tagOption{
-		query.Internal.ReadOption(door.Key{}, func(s *search.Settings) { s.Tag = &tag }),
+		search.OptionFunc(func(s *search.Settings) { s.Tag = &tag }),
 		func(o *operation.Options) { o.Tag = &tag },
 	}
 }
@@ -272,10 +271,10 @@ type (
 type readOption struct{ ReadOption }
 
 func readFunc(f func(*search.Settings)) readOption {
-	return readOption{query.Internal.ReadOption(door.Key{}, f)}
+	return readOption{search.OptionFunc(f)}
 }
 
-func (o readOption) scan(s *scanSettings) { query.Internal.Apply(door.Key{}, o, &s.Settings) }
+func (o readOption) scan(s *scanSettings) { search.Apply(o, &s.Settings) }
 
 // Strong makes reads strongly consistent, at the double price. They see every write that was
 // acknowledged before.
@@ -300,7 +299,7 @@ func readSettingsOf(options []ReadOption) search.Settings {
 	var s search.Settings
 	for _, o := range options {
 		if o != nil {
-			query.Internal.Apply(door.Key{}, o, &s)
+			search.Apply(o, &s)
 		}
 	}
 	return s

@@ -107,7 +107,7 @@ func (p *ItemPatch[T, R]) Return(v *R) *ItemPatch[T, R] {
 func (p *ItemPatch[T, R]) If(conditions ...field.Condition[R]) *ItemPatch[T, R] {
 	is := p.is
 	for _, c := range conditions {
-		is = is.onlyIf(p.item, field.Internal.Condition(door.Key{}, &c))
+		is = is.onlyIf(p.item, door.Field.Condition(&c))
 	}
 	return &ItemPatch[T, R]{Patch[T]{is}, p.item}
 }
@@ -131,7 +131,7 @@ func newItemPatch[T, R any](n *query.Node[T], item expr.Change, changes []field.
 		is = is.with(expr.Nothing)
 	}
 	for _, c := range changes {
-		is = is.change(item, field.Internal.Changes(door.Key{}, &c))
+		is = is.change(item, door.Field.Changes(&c))
 	}
 	return &ItemPatch[T, R]{Patch[T]{is}, item}
 }

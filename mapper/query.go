@@ -29,7 +29,7 @@ func (m *Mapper[T]) Entities(ctx context.Context, q *query.Query[T, T], options 
 			yield(nil, m.get().model.Errorf("the query of Entities is nil: pass one"))
 			return
 		}
-		for hit, err := range new(query.InternalFor[T]).Entities(door.Key{}, ctx, q, m, options) {
+		for hit, err := range door.Query.Entities(ctx, q, m.get(), options) {
 			var e *Entity[T]
 			if err == nil {
 				e = &Entity[T]{Value: *hit.Value.(*T)}

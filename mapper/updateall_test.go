@@ -335,7 +335,7 @@ func TestUpdateAllRepeatsForReadEntities(t *testing.T) {
 	}
 }
 
-// With CheckLoaded, items that the function does not change are unchanged when the others are written.
+// With CheckLoaded, items that the function does not change are unchanged when it is written.
 func TestUpdateAllChecksLoaded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -156,7 +156,7 @@ func Keys(hash, sort string) Option {
 
 // throttled makes a *mapper.ThrottledError of the error of a throttled request.
 func (m *Migration) throttled(err *error) {
-	*err = mapper.Internal.Throttled(door.Key{}, m.layout.Model, *err)
+	*err = door.Mapper.Throttled(m.layout.Model, *err)
 }
 
 // Open returns the migration of the monoliths in a table to a model. It checks the tables

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -72,11 +71,9 @@ func keyNames(t *item.Table) string {
 	return t.Hash + " and " + t.Range
 }
 
-// KeyOf converts the key of a monolith from the command line to the types of its table. Binary values
+// keyOf converts the key of a monolith from the command line to the types of its table. Binary values
 // are in base64.
-func (internal) KeyOf(_ door.Key, ctx context.Context, m *Migration, values []string) (map[string]types.AttributeValue,
-	error,
-) {
+func (m *Migration) keyOf(ctx context.Context, values []string) (map[string]types.AttributeValue, error) {
 	d, err := m.describe(ctx, m.source)
 	if err != nil {
 		return nil, err

@@ -158,7 +158,7 @@ func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content
 		return nil, why
 	}
 	e := w.m.New(value)
-	mapper.Internal.Detach(door.Key{}, e)
+	door.Mapper.Detach(e)
 	return e, nil
 }
 
@@ -316,7 +316,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 	if err != nil {
 		return nil, err
 	}
-	options = append(options[:len(options):len(options)], mapper.Internal.RootInTransaction(door.Key{}))
+	options = append(options[:len(options):len(options)], door.Mapper.RootInTransaction().(mapper.WriteOption))
 	missed := 0
 	for try := range wrapTries {
 		if _, err := w.move(ctx, at); errors.As(err, new(*endedError)) {

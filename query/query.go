@@ -99,7 +99,7 @@ func (d definition) from(c Cursor) definition {
 func (q *Query[T, E]) Filter(conditions ...field.Condition[E]) *Query[T, E] {
 	all := make([]expr.Condition, len(conditions))
 	for i, c := range conditions {
-		all[i] = field.Internal.Condition(door.Key{}, &c)
+		all[i] = door.Field.Condition(&c)
 	}
 	return &Query[T, E]{q.is.filtered(all)}
 }
@@ -120,7 +120,7 @@ func (q *Query[T, E]) Project(fields ...field.Of[E]) *Query[T, E] {
 	rows := make([]*codec.Row, len(fields))
 	for i, f := range fields {
 		if !isNil(f) {
-			row := field.Internal.Row(door.Key{}, f)
+			row := door.Field.Row(f)
 			rows[i] = &row
 		}
 	}
@@ -167,6 +167,8 @@ func (d definition) ofRoots() definition {
 	return d
 }
 
+func (q *Query[T, E]) entities() *definition { return q.is.ofEntities() }
+
 func (d definition) ofEntities() *definition {
 	d.entities = true
 	return &d
@@ -194,7 +196,7 @@ func (d *definition) on(runner search.Runner, options []ReadOption) (*run, error
 	x := &run{Runner: runner}
 	for _, o := range options {
 		if o != nil {
-			o.read(&x.settings)
+			search.Apply(o, &x.settings)
 		}
 	}
 	if x.settings.Tag != nil {

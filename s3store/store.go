@@ -44,9 +44,9 @@ func Objects(client *s3.Client, options ...Option) mapper.Option {
 		}
 	}
 	if client == nil {
-		return mapper.Internal.StoreObjects(door.Key{}, nil, nil)
+		return door.Mapper.StoreObjects(nil, nil).(mapper.Option)
 	}
-	return mapper.Internal.StoreObjects(door.Key{}, o, o.rename)
+	return door.Mapper.StoreObjects(o, o.rename).(mapper.Option)
 }
 
 // objects accesses the objects in S3.

@@ -117,8 +117,8 @@ type Report struct {
 // tables, and describes the next and the old ones.
 func Maintain[T any](ctx context.Context, m *mapper.Mapper[T], client Client, o Maintenance) (*Report, error) {
 	x := &tabledef.Maintenance{
-		Model: mapper.Internal.Model(door.Key{}, m), Client: client, Change: !o.DryRun,
-		Tables: func(period string) []*tabledef.Table { return mapper.Internal.TablesOf(door.Key{}, m, period) },
+		Model: door.Mapper.Model(m), Client: client, Change: !o.DryRun,
+		Tables: func(period string) []*tabledef.Table { return door.Mapper.TablesOf(m, period) },
 		Create: o.Create, ColdAfter: o.ColdAfter, Drop: o.Drop, Export: o.Export,
 	}
 	x.Cold = append(x.Cold, o.Cold...)

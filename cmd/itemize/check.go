@@ -20,7 +20,6 @@ import (
 	"github.com/itemize/itemize/internal/inspect"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/mapper"
 )
 
 // checkAsked has the flags of itemize check.
@@ -146,7 +145,7 @@ func (c *command) inspector(a *checkAsked, table string, packages []string, tags
 	}
 	var declared []string
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		m, collector, err := mapper.Internal.ModelOf(door.Key{}, client, found[name], options)
+		m, collector, err := door.Mapper.ModelOf(client, found[name], options)
 		external := slices.ContainsFunc(found[name].Items, (*schema.Item).HasExternal)
 		here := false
 		for _, t := range found[name].Tables {

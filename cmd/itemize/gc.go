@@ -184,14 +184,14 @@ func (c *command) gc(args []string) error {
 	if a.scan {
 		options = append(options, blob.Scan())
 	}
-	_, collector, err := mapper.Internal.ModelOf(door.Key{}, client, e, of)
+	_, collector, err := door.Mapper.ModelOf(client, e, of)
 	if err != nil && a.records == "" && strings.Contains(err.Error(), "mapper.LargeRecords") {
 		return fmt.Errorf("%w; or name it here by -records", err)
 	}
 	if err != nil {
 		return err
 	}
-	done, err := blob.Internal.Collect(door.Key{}, c.ctx, collector, options)
+	done, err := door.Blob.Collect(c.ctx, collector, options)
 	if *asJSON {
 		enc := json.NewEncoder(c.stdout)
 		enc.SetIndent("", "\t")

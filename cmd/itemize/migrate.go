@@ -258,7 +258,7 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	a.basis = basis + elsewhere(prices, &a.remote)
 	o := []migrate.Option{
 		migrate.Prices(prices),
-		migrate.Segments(a.segments), migrate.Internal.OnProgress(door.Key{}, c.progressOf(a)),
+		migrate.Segments(a.segments), door.Migrate.OnProgress(c.progressOf(a)).(migrate.Option),
 		migrate.Tables(func(name string) string {
 			if to, ok := a.rename[name]; ok {
 				return to
@@ -297,7 +297,7 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 
 // check refuses flags that do not fit the layout.
 func (a *migrateAsked) check(l *migrate.Layout) error {
-	names := migrate.Internal.Tables(door.Key{}, l)
+	names := door.Migrate.Tables(l)
 	for name := range a.rename {
 		if !slices.Contains(names, name) {
 			return usagef("-table %s: %s has no table of that name, only %s", name, a.model,
@@ -317,7 +317,7 @@ func (c *command) migratePlan(a *migrateAsked, m *migrate.Migration) error {
 	}
 	if err := c.answer(a, p,
 		func() {
-			c.showMigrationPlan(migrate.Internal.Plan(door.Key{}, p), p.DeadLetters, a.basis)
+			c.showMigrationPlan(door.Migrate.Plan(p), p.DeadLetters, a.basis)
 		}); err != nil || p.OK() {
 		return err
 	}
@@ -415,7 +415,7 @@ func (c *command) migrateSettle(a *migrateAsked, m *migrate.Migration) error {
 	if keep == nil {
 		return usagef("-keep %q: write -keep monolith or -keep collection", a.keep)
 	}
-	key, err := migrate.Internal.KeyOf(door.Key{}, c.ctx, m, a.keys)
+	key, err := door.Migrate.KeyOf(c.ctx, m, a.keys)
 	if err != nil {
 		return err
 	}

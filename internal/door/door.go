@@ -1,6 +1,98 @@
-// Package door has the key to functions that only packages of itemize may call. Such a function has a
-// parameter of type [Key], and only packages of itemize can import this package.
+// Package door has functions of the public packages that others of itemize need, and users do not: no page of the
+// documentation shows them. Each public package sets its own when it is initialized. Where a parameter is any, the
+// public type has type parameters, or door cannot import it.
 package door
 
-// Key is the parameter of these functions.
-type Key struct{}
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/compression"
+	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/migration/report"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/tabledef"
+)
+
+// Field has functions of package field.
+var Field struct {
+	// Bind sets a handle for the field of a row. It reports whether to points to a handle.
+	Bind func(to any, row codec.Row) bool
+	// Row returns the row of a handle's field.
+	Row func(handle any) codec.Row
+	// Changes returns the changes of a *field.Change, and Condition a *field.Condition without its type.
+	Changes   func(change any) []expr.Change
+	Condition func(condition any) expr.Condition
+}
+
+// Query has functions of package query.
+var Query struct {
+	// Spec returns a query.Selection as data, and Set makes a *query.Node that of a selection.
+	Spec func(s any) selection.Selection
+	Set  func(node any, s selection.Selection)
+	// Bind makes a *query.Key or *query.Items that of a selection of a model.
+	Bind func(to any, m *model.Model, s selection.Selection)
+	// Entities runs a *query.Query of entities, and yields their snapshots with them. options is a
+	// []query.ReadOption.
+	Entities func(ctx context.Context, q any, r search.Runner, options any) iter.Seq2[search.Hit, error]
+}
+
+// Mapper has functions of package mapper. An m is a *mapper.Mapper.
+var Mapper struct {
+	// StoreObjects returns the mapper.Option that stores large values as objects in S3. buckets returns the real name
+	// of a bucket that a tag names; nil means the same name.
+	StoreObjects func(o large.Objects, buckets func(declared string) string) any
+	// Compress returns the mapper.Option that adds a codec to those of the standard library.
+	Compress func(c compression.Coding) any
+	// RootInTransaction returns the mapper.WriteOption that lets a save that adds items check in the same transaction
+	// that the entity is live. A migration that is rolled back does not see other additions.
+	RootInTransaction func() any
+	// Detach makes a new *mapper.Entity one that was not read from its items. It cannot be saved.
+	Detach func(entity any)
+	// Collector returns the collector of a mapper. It returns an error if no value of the model can be external.
+	Collector func(m any) (*large.Collector, error)
+	// ModelOf returns a model that the command itemize knows by its source, and its collector as Collector does.
+	// options is a []mapper.Option.
+	ModelOf func(client any, e *schema.Entity, options any) (*model.Model, *large.Collector, error)
+	// Tables returns the present tables of a mapper, TablesAt those for some times, and TablesOf those of a period.
+	Tables   func(m any) []*tabledef.Table
+	TablesAt func(m any, times []time.Time) ([]*tabledef.Table, error)
+	TablesOf func(m any, period string) []*tabledef.Table
+	// Model returns the model of a mapper. Tests set its clock and sizes.
+	Model func(m any) *model.Model
+	// Throttled returns the *mapper.ThrottledError of an error, if it is one.
+	Throttled func(label string, err error) error
+	// Item makes a *mapper.ItemNode that of an item. Patch makes a *mapper.ItemPatch that of changes of an entity's
+	// fields, and Change a *mapper.Patch that of one change. node is a *query.Node.
+	Item   func(to, node any, of expr.Target)
+	Patch  func(to, node, changes any)
+	Change func(to, node any, c expr.Change)
+}
+
+// Blob has functions of package blob, for the command itemize.
+var Blob struct {
+	// Collect is blob.Collect for a model that is known by its source. options is a []blob.CollectOption.
+	Collect func(ctx context.Context, c *large.Collector, options any) (*large.Report, error)
+	// Full returns the complete result of a *blob.Collected.
+	Full func(c any) *large.Report
+}
+
+// Migrate has functions of package migrate, for the command itemize.
+var Migrate struct {
+	// Tables returns the tables of a *migrate.Layout.
+	Tables func(layout any) []string
+	// Plan returns the complete plan of a *migrate.Plan.
+	Plan func(plan any) *report.Plan
+	// OnProgress returns the migrate.Option that calls f with the progress of a run.
+	OnProgress func(f func(report.Progress)) any
+	// KeyOf returns the key of a monolith of a *migrate.Migration.
+	KeyOf func(ctx context.Context, migration any, values []string) (map[string]types.AttributeValue, error)
+}

@@ -33,9 +33,9 @@ func (p *Package) Advice() []Diagnostic {
 		}
 		for i, x := range m.Schema.Indexes {
 			if y := twin(x, m.Schema.Indexes[:i]); y != nil {
-				add(x.Field, fmt.Sprintf("%s: the indexes %s and %s have the same key attributes, so that each has the "+
-					"items of both, and is paid for them: declare both with one name, or name other attributes "+
-					"(hash=, range=)", m.Schema.Label(), y.Name, x.Name))
+				add(x.Field, fmt.Sprintf("%s: the indexes %s and %s have the same key attributes, so that each has "+
+					"the items of both, and is paid for them: declare both with one name, or name other "+
+					"attributes (hash=, range=)", m.Schema.Label(), y.Name, x.Name))
 			}
 		}
 		for _, it := range m.Schema.Items {

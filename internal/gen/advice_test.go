@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Two indexes with the same key attributes have the items of each other: who declares them is told.
+// Two indexes with the same key attributes have the items of each other. The advice names both.
 func TestAdviceNamesIndexesWithTheSameKeys(t *testing.T) {
 	const byState = "_ struct{} `ddb:\"index=byState,hash=GSI1PK,range=GSI1SK,pk=STATE#{State},sk={Opened}\"`\n\t"
 	const byAuthor = "_ struct{} `ddb:\"index=byAuthor,hash=GSI1PK,range=GSI1SK,pk=BY#{By},sk={At},on=Notes\"`"

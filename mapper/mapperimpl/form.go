@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
 )
@@ -90,7 +89,7 @@ func bind(all reflect.Value, table *codec.Form, more []codec.Row) {
 			row, ok = table.Table.Named(name)
 		}
 		h := reflect.New(all.Field(i).Type().Elem())
-		if !ok || !field.Internal.Bind(door.Key{}, h.Interface(), row) {
+		if !ok || !door.Field.Bind(h.Interface(), row) {
 			panic("mapperimpl: generated code has a handle of no field: " + name)
 		}
 		all.Field(i).Set(h)

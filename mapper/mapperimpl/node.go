@@ -26,11 +26,13 @@ func Entity[T any](args ...Argument) *query.Node[T] {
 var whole = []selection.Target{{Kind: selection.TargetWhole}}
 
 func node[T any](s selection.Selection) *query.Node[T] {
-	return new(query.InternalOf[T]).Node(door.Key{}, s)
+	n := new(query.Node[T])
+	door.Query.Set(n, s)
+	return n
 }
 
 func spec[T any](n *query.Node[T]) selection.Selection {
-	return new(query.InternalOf[T]).Spec(door.Key{}, n)
+	return door.Query.Spec(n)
 }
 
 // target returns a node with another target.
@@ -76,12 +78,16 @@ func Next[T any](n *query.Node[T], parts int, args ...Argument) *query.Node[T] {
 // spread over the item.
 func Item[T, R any](n *query.Node[T], item int) *mapper.ItemNode[T, R] {
 	part := reflect.TypeFor[T]() != reflect.TypeFor[R]()
-	return new(mapper.InternalOf[T, R]).Item(door.Key{}, n, expr.Target{Item: item, Part: part})
+	x := new(mapper.ItemNode[T, R])
+	door.Mapper.Item(x, n, expr.Target{Item: item, Part: part})
+	return x
 }
 
 // Element returns the node of one element. n has the values of all placeholders.
 func Element[T, E any](n *query.Node[T], item int) *mapper.ItemNode[T, E] {
-	return new(mapper.InternalOf[T, E]).Item(door.Key{}, n, element(spec(n), item))
+	x := new(mapper.ItemNode[T, E])
+	door.Mapper.Item(x, n, element(spec(n), item))
+	return x
 }
 
 func element(s selection.Selection, item int) expr.Target {
@@ -94,7 +100,9 @@ func element(s selection.Selection, item int) expr.Target {
 
 // Patch returns a patch of an entity's fields.
 func Patch[T any](n *query.Node[T], changes []field.Change[T]) *mapper.ItemPatch[T, T] {
-	return new(mapper.InternalFor[T]).Patch(door.Key{}, n, changes)
+	p := new(mapper.ItemPatch[T, T])
+	door.Mapper.Patch(p, n, changes)
+	return p
 }
 
 // Add returns the patch that adds an element, and Put the one that adds or replaces it. key is the key
@@ -109,7 +117,9 @@ func Put[T, E any](n *query.Node[T], item int, key any, element E) *mapper.Patch
 }
 
 func store[T any](n *query.Node[T], c expr.Change) *mapper.Patch[T] {
-	return new(mapper.InternalFor[T]).Change(door.Key{}, n, c)
+	p := new(mapper.Patch[T])
+	door.Mapper.Change(p, n, c)
+	return p
 }
 
 // Entries reads the entries of a map.

@@ -29,11 +29,11 @@ var layers = []struct {
 		"mapper/mapperimpl", "query", "field", "tags", "internal/recording",
 	}},
 	{"migration", []string{
-		"internal/migration/protocol", "internal/migration/report", "internal/inspect", "internal/migration/layout",
+		"internal/migration/protocol", "internal/inspect", "internal/migration/layout",
 		"internal/migration/files",
 	}},
 	{"entities", []string{
-		"internal/bulk", "internal/operation", "internal/estimate", "internal/search",
+		"internal/door", "internal/bulk", "internal/operation", "internal/estimate", "internal/search",
 		"internal/tabledef",
 	}},
 	{"one entity", []string{
@@ -46,7 +46,7 @@ var layers = []struct {
 	}},
 	{"values", []string{
 		"internal/item", "internal/schema", "internal/fit", "internal/wire", "internal/attr", "internal/key",
-		"internal/compression", "internal/gate", "internal/near", "internal/redact", "internal/door",
+		"internal/compression", "internal/gate", "internal/near", "internal/redact", "internal/migration/report",
 		"internal/tags", "cost",
 	}},
 }

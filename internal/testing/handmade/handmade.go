@@ -16,7 +16,7 @@ import (
 // handle returns a handle of the type H.
 func handle[H, R, V any](name, tag string, at func(*R) *V, f codec.Typed[V]) *H {
 	h := new(H)
-	if !field.Internal.Bind(door.Key{}, h, codec.NewRow(name, tag, at, f.Form)) {
+	if !door.Field.Bind(h, codec.NewRow(name, tag, at, f.Form)) {
 		panic("no handle")
 	}
 	return h
@@ -80,12 +80,13 @@ func Map[H, R any, M ~map[K]E, K comparable, E any](name, tag string, at func(*R
 }
 
 // Row returns the row of a handle's field.
-func Row[R any](h field.Of[R]) codec.Row { return field.Internal.Row(door.Key{}, h) }
+func Row[R any](h field.Of[R]) codec.Row { return door.Field.Row(h) }
 
 // Node returns a selection as a node.
 func Node[T any](s query.Selection[T]) *query.Node[T] {
-	x := new(query.InternalOf[T])
-	return x.Node(door.Key{}, x.Spec(door.Key{}, s))
+	n := new(query.Node[T])
+	door.Query.Set(n, door.Query.Spec(s))
+	return n
 }
 
 // Entity is the node of a whole entity.

@@ -25,7 +25,7 @@ func TestFormatCompressed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codings := mapper.Internal.Model(door.Key{}, clinics).Codings
+	codings := door.Mapper.Model(clinics).Codings
 	for i, v := range models.Vectors[struct {
 		Field, Codec     string
 		Value, Attribute models.DynamoJSON

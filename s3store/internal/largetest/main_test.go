@@ -13,7 +13,6 @@ import (
 	"github.com/itemize/itemize/internal/testing/engines"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/faults"
-	"github.com/itemize/itemize/mapper"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
@@ -29,10 +28,10 @@ func must[T any](v T, err error) func(testing.TB) T {
 }
 
 // setNow has the clock of a mapper show another time.
-func setNow(m any, now func() time.Time) { mapper.Internal.Model(door.Key{}, m).Now = now }
+func setNow(m any, now func() time.Time) { door.Mapper.Model(m).Now = now }
 
 // setPartSize stores large values of a mapper in parts of that many bytes.
-func setPartSize(m any, bytes int) { mapper.Internal.Model(door.Key{}, m).PartSize = bytes }
+func setPartSize(m any, bytes int) { door.Mapper.Model(m).PartSize = bytes }
 
 func clientOf(g *engines.S3) *s3.Client { return s3.NewFromConfig(g.Config()) }
 

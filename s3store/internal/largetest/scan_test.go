@@ -210,7 +210,7 @@ func TestCollectOfAnotherModel(t *testing.T) {
 // collectAll is blob.Collect, and returns all that it found and did.
 func collectAll[T any](ctx context.Context, m *mapper.Mapper[T], options ...blob.CollectOption) (*large.Report, error) {
 	done, err := blob.Collect(ctx, m, options...)
-	full := blob.Internal.Full(door.Key{}, done)
+	full := door.Blob.Full(done)
 	got, err2 := json.Marshal(done)
 	want, err3 := json.Marshal(full)
 	if err == nil && string(got) != string(want) {
