@@ -132,8 +132,12 @@ func TestLostIndexes(t *testing.T) {
 		{"the field and the index renamed", byA{}, renamed{}, ""},
 		{"as it was", byA{}, byA{}, ""},
 		{"fields that only keys hold, renamed", tenant{}, club{}, ""},
-		{"another field that only keys hold", tenant{}, swapped{},
-			`with "T#{T}#{A}" as "K", which is "T#{ID}#{A}" now`},
+		{
+			"another field that only keys hold",
+			tenant{},
+			swapped{},
+			`with "T#{T}#{A}" as "K", which is "T#{ID}#{A}" now`,
+		},
 	} {
 		got := strings.Join(lostIndexes(layout(c.old), layout(c.now)), "; ")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
