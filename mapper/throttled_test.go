@@ -86,11 +86,11 @@ func TestThrottledKeepsUnknownReasons(t *testing.T) {
 	}
 }
 
-// unfinished answers each batch with all of its items and keys unprocessed, and each statement with a
+// unprocessed answers each batch with all of its items and keys unprocessed, and each statement with a
 // code.
-type unfinished string
+type unprocessed string
 
-func (code unfinished) Do(r *http.Request) (*http.Response, error) {
+func (code unprocessed) Do(r *http.Request) (*http.Response, error) {
 	var in struct {
 		RequestItems json.RawMessage
 		Statements   []json.RawMessage
@@ -123,8 +123,8 @@ func TestBatchesThatStayThrottledAreThrottledErrors(t *testing.T) {
 	refused := refusing(`{"__type":"ThrottlingException","message":"m","throttlingReasons":[{"reason":"` + reason +
 		`","resource":"arn:aws:dynamodb:eu-west-1:1:table/boards"}]}`)
 	for name, c := range map[string]dynamodb.HTTPClient{
-		"unprocessed": unfinished("ThrottlingError"), "limit": unfinished("RequestLimitExceeded"),
-		"provisioned": unfinished("ProvisionedThroughputExceeded"), "with reasons": refused,
+		"unprocessed": unprocessed("ThrottlingError"), "limit": unprocessed("RequestLimitExceeded"),
+		"provisioned": unprocessed("ProvisionedThroughputExceeded"), "with reasons": refused,
 	} {
 		named := c == refused
 		m, err := mapper.New[board](dynamodb.New(dynamodb.Options{

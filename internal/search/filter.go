@@ -58,6 +58,9 @@ func (s *Search) expression() (*read.Expression, error) {
 func (s *Search) filterable(f expr.Condition) error {
 	for _, field := range f.Fields {
 		if field[0].Name == "" {
+			if err := s.refuseKey(field[0].Attribute); err != nil {
+				return err
+			}
 			if err := s.refuseUnknown("the filter", field[0].Attribute); err != nil {
 				return err
 			}
@@ -69,6 +72,9 @@ func (s *Search) filterable(f expr.Condition) error {
 		if pathOf == nil || !single {
 			return s.Model.Errorf("the filter names %s, which is not stored in one attribute of an item: filter by "+
 				"a field that is", field.Shown())
+		}
+		if err := s.refuseKey(pathOf[0]); err != nil {
+			return err
 		}
 		for _, a := range s.attributesNamed(pathOf[0]) {
 			for _, it := range s.items() {
@@ -89,6 +95,25 @@ func (s *Search) filterable(f expr.Condition) error {
 	return nil
 }
 
+// refuseKey refuses a filter on a key attribute of the table or index that is queried.
+func (s *Search) refuseKey(name string) error {
+	var keys []string
+	if in := s.in(); in != nil {
+		for _, a := range in.Entry.Index.Attributes() {
+			keys = append(keys, a.Name)
+		}
+	} else {
+		for _, it := range s.items() {
+			keys = append(keys, it.Table.Hash, it.Table.Range)
+		}
+	}
+	if slices.Contains(keys, name) {
+		return s.Model.Errorf("the filter names the key attribute %q, and DynamoDB filters by other attributes only: "+
+			"narrow the query by its key", name)
+	}
+	return nil
+}
+
 // refuseUnknown refuses an attribute that no item of the result stores. An error names the caller's option, what.
 func (s *Search) refuseUnknown(what, name string) error {
 	var all []string
@@ -103,6 +128,14 @@ func (s *Search) refuseUnknown(what, name string) error {
 			a := it.Attributes[i]
 			return s.Model.FieldErrorf(a.Value.Name, "%s names the attribute %q, which is now %q, and items have "+
 				"either name: leave it out until was= is removed", what, name, a.Name)
+		}
+	}
+	for _, it := range s.items() {
+		if it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(src schema.Source) bool {
+			return src.Value.Name == name
+		}) {
+			return s.Model.Errorf("%s names %q, which is in the key %s alone: narrow the query by it, or tag the "+
+				"field stored", what, name, it.Key.Text)
 		}
 	}
 	return s.Model.Errorf("%s names the attribute %q, which no selected item stores%s", what, name,

@@ -153,6 +153,12 @@ func TestCheck(t *testing.T) {
 		{"a filter on what nothing stores", shops, unknown(func(r *search.Request) {
 			r.Filter = []expr.Condition{expr.Raw(exp.Name("Tex").Equal(exp.Value(1)))}
 		}), "the filter names the attribute \"Tex\", which no selected item stores: it has Text"},
+		{"a filter on a key", shops, unknown(func(r *search.Request) {
+			r.Filter = []expr.Condition{expr.Raw(exp.Name("SK").Equal(exp.Value("LINE#1")))}
+		}), "the filter names the key attribute \"SK\""},
+		{"a filter on a field that a key holds", shops, unknown(func(r *search.Request) {
+			r.Filter = []expr.Condition{expr.Raw(exp.Name("SKU").Equal(exp.Value("1")))}
+		}), "the filter names \"SKU\", which is in the key LINE#{SKU} alone: narrow the query by it"},
 		{"a projection on what nothing stores", shops, unknown(func(r *search.Request) {
 			r.Projection = []search.Projected{{Attribute: "Tex"}}
 		}), "the projection names the attribute \"Tex\""},
