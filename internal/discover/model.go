@@ -4,12 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/forecast"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -20,13 +16,13 @@ import (
 func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string, error) {
 	none := forecast.Layout{}
 	data := e.Layout()
-	external := storedElsewhere(&data)
+	external, needs := storedElsewhere(&data), needsOf(&data)
 	ofAnyType(&data)
 	x, err := layout.New(data)
 	if err != nil {
 		return none, nil, fmt.Errorf("%w: price it by hand, with a layout in the workload", err)
 	}
-	m := &maker{Layout: x, workload: w, external: external}
+	m := &maker{Layout: x, workload: w, external: external, needs: needs}
 	l := forecast.Layout{Name: e.Name}
 	p := &placing{layout: x, schema: e, items: map[string]int{}}
 	root := x.Root
@@ -233,245 +229,4 @@ func storedElsewhere(l *schema.Layout) map[string]*schema.Large {
 		}
 	}
 	return out
-}
-
-// ofAnyType makes the fields of a layout take texts and numbers of any size, which made documents have.
-func ofAnyType(l *schema.Layout) {
-	keys := []*schema.LayoutKey{&l.PartitionKey}
-	for i := range l.Items {
-		it := &l.Items[i]
-		if it.SortKey != nil {
-			keys = append(keys, it.SortKey)
-		}
-		for k := range it.Attributes {
-			if w := &it.Attributes[k].Wire; w.Type == "N" {
-				*w = schema.Wire{Type: "N"}
-			} else {
-				*w = schema.Wire{}
-			}
-		}
-	}
-	for _, k := range keys {
-		for i := range k.Placeholders {
-			k.Placeholders[i].Len = 0
-		}
-	}
-}
-
-// maker makes documents of the sizes of a workload.
-type maker struct {
-	*layout.Layout
-	workload forecast.Workload
-	external map[string]*schema.Large
-	// counts is the number of elements that were made, by attribute.
-	counts map[string]int
-}
-
-// kindOf returns the kind of the elements of an attribute, nil for none.
-func (m *maker) kindOf(attribute string) *layout.Kind {
-	i := slices.IndexFunc(m.Kinds, func(k *layout.Kind) bool { return k.From == attribute })
-	if i < 0 {
-		return nil
-	}
-	return m.Kinds[i]
-}
-
-// documents returns a document for each sample.
-func (m *maker) documents() []item.Attributes {
-	m.counts = map[string]int{}
-	var out []item.Attributes
-	for s := range m.workload.Samples() {
-		d := item.Attributes{}
-		for _, p := range m.keyFields() {
-			d[firstOf(p.Attribute, p.Field)] = keyValue(p, s, 8)
-		}
-		for _, a := range m.workload.Attributes {
-			if v := m.value(a, s); v != nil {
-				d[a.Name] = v
-			}
-		}
-		out = append(out, d)
-	}
-	return out
-}
-
-// keyFields are the fields of the model in the keys of the root item.
-func (m *maker) keyFields() []schema.LayoutPlaceholder {
-	all := m.PartitionKey.Placeholders
-	if m.Root.SortKey != nil {
-		all = append(slices.Clone(all), m.Root.SortKey.Placeholders...)
-	}
-	return all
-}
-
-// value returns a value of the size of an attribute in a sample, nil for none.
-func (m *maker) value(a forecast.Attribute, sample int) types.AttributeValue {
-	if k := m.kindOf(a.Name); k != nil {
-		return m.elements(a, k, sample)
-	}
-	size := 0
-	if a.Elements == nil || len(a.Sizes) > 0 {
-		size = a.Sizes[min(sample, len(a.Sizes)-1)]
-	} else { // the elements stay in the attribute
-		size = len(a.Name) + 3 + m.inside(a, sample)
-	}
-	if g := m.external[a.Name]; g != nil && size > 0 {
-		if size = len(a.Name) + 150; len(a.Compressed) > 0 {
-			size = a.Compressed[min(sample, len(a.Compressed)-1)]
-		}
-	}
-	if size == 0 {
-		return nil
-	}
-	for _, p := range m.keyFields() {
-		if firstOf(p.Attribute, p.Field) == a.Name {
-			return keyValue(p, sample, size-len(a.Name))
-		}
-	}
-	for _, k := range m.Kinds {
-		for _, f := range k.Attributes {
-			if f.Name == a.Name && f.In == "" && k.From == "" && f.Wire.Type == "N" {
-				return digits(size - len(a.Name))
-			}
-			if f.In == a.Name { // a struct that is spread
-				return &types.AttributeValueMemberM{Value: item.Attributes{
-					f.Name: text(size - len(a.Name) - len(f.Name)),
-				}}
-			}
-		}
-	}
-	return text(size - len(a.Name))
-}
-
-// inside is the size of the elements of an attribute in a sample, inside the attribute.
-func (m *maker) inside(a forecast.Attribute, sample int) (n int) {
-	e := a.Elements
-	for range e.Counts[min(sample, len(e.Counts)-1)] {
-		i := m.counts[a.Name]
-		m.counts[a.Name]++
-		n++
-		if len(e.Keys) > 0 {
-			n += e.Keys[i%len(e.Keys)]
-		}
-		if len(e.Attributes) == 0 {
-			n += e.Sizes[i%len(e.Sizes)]
-			continue
-		}
-		n += 3
-		for _, f := range e.Attributes {
-			if size := f.Sizes[i%len(f.Sizes)]; size > 0 {
-				n += 1 + size
-			}
-		}
-	}
-	return n
-}
-
-// digits is a number of n bytes: it has two digits in each byte but the first.
-func digits(n int) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strings.Repeat("1", min(38, max(1, 2*(n-1))))}
-}
-
-// text is a text of n bytes, or of none.
-func text(n int) types.AttributeValue {
-	return &types.AttributeValueMemberS{Value: strings.Repeat("x", max(0, n))}
-}
-
-// keyValue is a value for a placeholder, the n-th one in order. Texts have a size in bytes.
-func keyValue(p schema.LayoutPlaceholder, n, size int) types.AttributeValue {
-	switch p.Kind {
-	case "time":
-		at := time.Date(2021, 11, 14, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
-		if slices.Contains(p.Options, "unixtime") {
-			return &types.AttributeValueMemberN{Value: fmt.Sprint(at.Unix())}
-		}
-		return &types.AttributeValueMemberS{Value: at.Format(time.RFC3339Nano)}
-	case "int", "uint", "number":
-		return &types.AttributeValueMemberN{Value: fmt.Sprint(n + 1)}
-	case "bytes":
-		return &types.AttributeValueMemberB{Value: []byte(sequential(n, size))}
-	}
-	return &types.AttributeValueMemberS{Value: sequential(n, size)}
-}
-
-// sequential is a text of a size that sorts by n, as the elements of most lists do. It has at least three characters.
-func sequential(n, size int) string {
-	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	b := []byte(strings.Repeat("0", max(3, size)))
-	for i := len(b) - 1; i >= 0 && n > 0; i-- {
-		b[i] = digits[n%len(digits)]
-		n /= len(digits)
-	}
-	return string(b)
-}
-
-// elements returns a list or map with the elements of a sample.
-func (m *maker) elements(a forecast.Attribute, k *layout.Kind, sample int) types.AttributeValue {
-	e := a.Elements
-	if e.Counts[min(sample, len(e.Counts)-1)] == 0 {
-		return nil
-	}
-	list := &types.AttributeValueMemberL{}
-	entries := item.Attributes{}
-	for range e.Counts[min(sample, len(e.Counts)-1)] {
-		i := m.counts[a.Name]
-		m.counts[a.Name]++
-		var v types.AttributeValue
-		if k.Scalar {
-			size := 8
-			if len(e.Sizes) > 0 {
-				size = e.Sizes[i%len(e.Sizes)]
-			}
-			v = text(size)
-		} else {
-			v = m.structure(e, k, i)
-		}
-		key := 0
-		if len(e.Keys) > 0 {
-			key = e.Keys[i%len(e.Keys)]
-		}
-		for _, p := range k.SortKey.Placeholders {
-			switch p.From {
-			case "self":
-				v = keyValue(p, i, len(v.(*types.AttributeValueMemberS).Value))
-			case "key":
-				s, ok := keyValue(p, i, key).(*types.AttributeValueMemberS)
-				if !ok {
-					s = &types.AttributeValueMemberS{Value: fmt.Sprint(i + 1)}
-				}
-				entries[s.Value] = v
-			}
-		}
-		if k.LayoutItem.Kind == "map" && len(entries) == 0 {
-			entries[sequential(i, key)] = v
-		}
-		list.Value = append(list.Value, v)
-	}
-	if k.LayoutItem.Kind == "map" {
-		return &types.AttributeValueMemberM{Value: entries}
-	}
-	return list
-}
-
-// structure returns an element with attributes.
-func (m *maker) structure(e *forecast.Elements, k *layout.Kind, i int) types.AttributeValue {
-	v := item.Attributes{}
-	size := map[string]int{}
-	for _, f := range e.Attributes {
-		if n := f.Sizes[i%len(f.Sizes)]; n > 0 {
-			size[f.Name] = n
-			v[f.Name] = text(n - len(f.Name))
-		}
-	}
-	if len(e.Attributes) == 0 && len(k.Attributes) > 0 { // one size for all of it
-		name := k.Attributes[0].Name
-		v[name] = text(e.Sizes[i%len(e.Sizes)] - len(name))
-	}
-	for _, p := range k.SortKey.Placeholders {
-		if p.From == "element" {
-			name := firstOf(p.Attribute, p.Field)
-			v[name] = keyValue(p, i, max(1, size[name]-len(name)))
-		}
-	}
-	return &types.AttributeValueMemberM{Value: v}
 }

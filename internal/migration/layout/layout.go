@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -251,17 +252,50 @@ func (x *Layout) Match(table int, sk key.Scalar) *Kind {
 
 // problem says what of a monolith cannot be moved.
 func problem(attribute, format string, args ...any) error {
-	return &Problem{attribute, fmt.Sprintf(format, args...)}
+	return &Problem{Attribute: attribute, Reason: fmt.Sprintf(format, args...)}
 }
 
 // Problem is why a monolith cannot be moved.
 type Problem struct {
 	// Attribute is an attribute of the monolith, with the path inside it: Wishes[3].AddedAt.
 	Attribute, Reason string
+	// More is the number of further elements with the same problem.
+	More int
 }
 
-// Error returns the attribute and the reason.
-func (p *Problem) Error() string { return p.Attribute + ": " + p.Reason }
+// Error returns the attribute, the number of further elements with the same problem, and the reason.
+func (p *Problem) Error() string {
+	if p.More > 0 {
+		return fmt.Sprintf("%s and %d more: %s", p.Attribute, p.More, p.Reason)
+	}
+	return p.Attribute + ": " + p.Reason
+}
+
+// position matches the position of an element in the path of an attribute, or its key.
+var position = regexp.MustCompile(`\[(\d+|"(\\.|[^"\\])*")\]`)
+
+// joined joins problems. Elements with the same problem are counted, and the first one is named.
+func joined(errs []error) error {
+	var out []error
+	first := map[string]*Problem{}
+	seen := map[string]bool{}
+	for _, err := range errs {
+		p := err.(*Problem)
+		if seen[p.Error()] {
+			continue
+		}
+		seen[p.Error()] = true
+		all := position.ReplaceAllString(p.Attribute, "[]") + ": " + p.Reason
+		if same := first[all]; same != nil {
+			same.More++
+			continue
+		}
+		one := &Problem{Attribute: p.Attribute, Reason: p.Reason}
+		first[all] = one
+		out = append(out, one)
+	}
+	return errors.Join(out...)
+}
 
 func null(v types.AttributeValue) bool {
 	_, ok := v.(*types.AttributeValueMemberNULL)
