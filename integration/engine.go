@@ -57,7 +57,8 @@ func (e *Engine) Stop() {
 
 func (e *Engine) running() *engines.Engine { return engines.At(e.Name, e.Endpoint) }
 
-// Client returns a client of the engine. It sends a request up to 10 times.
+// Client returns a client of the engine. It sends a request up to 10 times. Its access key and secret key are
+// "itemize", and its Region is us-east-1: DynamoDB Local has a database for each access key and Region.
 func (e *Engine) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
 	return e.running().Client(options...)
 }

@@ -86,6 +86,8 @@ type command struct {
 	terminal io.Writer
 	// lines makes notes on stderr objects of JSON, and bar says that the last line on a terminal is a bar.
 	lines, bar bool
+	// local says that requests go to a local engine.
+	local bool
 }
 
 // note prints a line on stderr that is no result, with lines as the only field of an object.
@@ -134,7 +136,7 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	if args[0] == "cost" { // the user looks for faults in their own files
 		text = mapper.Detail(err)
 	}
-	fmt.Fprintln(stderr, "itemize:", withCure(err, text))
+	fmt.Fprintln(stderr, "itemize:", c.withCure(err, text))
 	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}

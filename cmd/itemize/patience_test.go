@@ -49,7 +49,7 @@ func described(t *testing.T, url string, change func(*patience)) (string, error)
 	c := &command{ctx: context.Background(), stderr: &plain{to: &stderr}}
 	p := c.patience()
 	change(p)
-	cfg, err := c.access(&remote{endpoint: url}, true)
+	cfg, err := c.access(&remote{endpoint: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +114,10 @@ func TestNoConnection(t *testing.T) {
 func TestThrottledCommandsSayTheCure(t *testing.T) {
 	url, _ := table(t, func(_ int, w http.ResponseWriter) bool { return throttle(w) })
 	_, err := described(t, url, func(p *patience) { p.longest = time.Microsecond })
-	if err == nil || !strings.HasSuffix(withCure(err, err.Error()), throttleCure) {
+	if err == nil || !strings.HasSuffix((&command{}).withCure(err, err.Error()), throttleCure) {
 		t.Errorf("%v", err)
 	}
-	if text := withCure(errors.New("x"), "x"); text != "x" {
+	if text := (&command{}).withCure(errors.New("x"), "x"); text != "x" {
 		t.Error(text)
 	}
 }
@@ -186,7 +186,7 @@ func TestPricesOfAnotherRegion(t *testing.T) {
 		{remote{region: "us-east-1", endpoint: url}, false},
 	} {
 		c.ctx = context.Background()
-		if _, err := c.access(&x.remote, true); err != nil {
+		if _, err := c.access(&x.remote); err != nil {
 			t.Fatal(err)
 		}
 		p, _, err := c.prices("", nil)
@@ -213,29 +213,30 @@ func TestProfiles(t *testing.T) {
 	t.Setenv("AWS_CONFIG_FILE", file)
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(dir, "none"))
 	c := command{ctx: context.Background()}
-	cfg, err := c.access(&remote{profile: "good"}, false)
+	const local = "http://127.0.0.1:1"
+	cfg, err := c.access(&remote{profile: "good"})
 	if err != nil || cfg.Region != "eu-west-1" {
 		t.Fatalf("%v, %v", cfg.Region, err)
 	}
 	if as, err := cfg.Credentials.Retrieve(c.ctx); err != nil || as.AccessKeyID != "A" {
 		t.Errorf("%v, %v", as.AccessKeyID, err)
 	}
-	for _, r := range []remote{{profile: "bad"}, {profile: "missing"}} {
-		if _, err := c.access(&r, true); err == nil {
+	for _, r := range []remote{{profile: "bad", endpoint: local}, {profile: "missing", endpoint: local}} {
+		if _, err := c.access(&r); err == nil {
 			t.Errorf("no error of the profile %s", r.profile)
 		}
 	}
 	t.Setenv("AWS_PROFILE", "bad")
-	if _, err := c.access(&remote{}, true); err == nil || !strings.Contains(err.Error(), "no credentials: ") {
+	if _, err := c.access(&remote{endpoint: local}); err == nil || !strings.Contains(err.Error(), "no credentials: ") {
 		t.Errorf("%v", err)
 	}
 	t.Setenv("AWS_PROFILE", "")
 	begun := time.Now()
-	if cfg, err = c.access(&remote{}, true); err != nil || cfg.Region != "us-east-1" ||
+	if cfg, err = c.access(&remote{endpoint: local}); err != nil || cfg.Region != "us-east-1" ||
 		time.Since(begun) > 5*time.Second {
 		t.Errorf("%v, %v after %v", cfg.Region, err, time.Since(begun))
 	}
-	if _, err := c.access(&remote{}, false); err == nil || !strings.Contains(err.Error(), "no region: ") {
+	if _, err := c.access(&remote{}); err == nil || !strings.Contains(err.Error(), "no region: ") {
 		t.Errorf("%v", err)
 	}
 }

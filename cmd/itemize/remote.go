@@ -39,7 +39,7 @@ func (c *command) client(r *remote, attempts int) (*dynamodb.Client, error) {
 	if r.endpoint != "" && !strings.HasPrefix(r.endpoint, "http://") && !strings.HasPrefix(r.endpoint, "https://") {
 		return nil, usagef("-endpoint %s: write http:// or https:// in front of it", r.endpoint)
 	}
-	cfg, err := c.access(r, r.endpoint != "")
+	cfg, err := c.access(r)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (c *command) client(r *remote, attempts int) (*dynamodb.Client, error) {
 
 // bucket returns a client of S3.
 func (c *command) bucket(r *remote) (*s3.Client, error) {
-	cfg, err := c.access(r, r.s3 != "")
+	cfg, err := c.access(r)
 	if err != nil {
 		return nil, err
 	}
@@ -70,31 +70,45 @@ func (c *command) bucket(r *remote) (*s3.Client, error) {
 	}), nil
 }
 
-// access returns the Region and the credentials that the SDK finds. With an endpoint, both may have any value.
-func (c *command) access(r *remote, explicit bool) (aws.Config, error) {
+// localKey and localRegion are those of package integration. DynamoDB Local has one database for each key and Region.
+const localKey, localRegion = "itemize", "us-east-1"
+
+// local reports whether an endpoint is that of a local engine, for which Region and credentials may be missing.
+func (r *remote) local() bool {
+	ofAWS := func(url string) bool {
+		return strings.Contains(url, "amazonaws.com") || strings.Contains(url, ".api.aws")
+	}
+	return r.endpoint+r.s3 != "" && !ofAWS(r.endpoint) && !ofAWS(r.s3)
+}
+
+// access returns the Region and the credentials that the SDK finds. With a local engine, those of package integration
+// replace missing ones.
+func (c *command) access(r *remote) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{config.WithSharedConfigProfile(r.profile)}
 	if r.region != "" {
 		options = append(options, config.WithRegion(r.region))
 	}
-	if explicit { // a local engine is on no machine of AWS, whose role would be waited for
+	c.local = r.local()
+	if c.local { // it is on no machine of AWS, whose role would be waited for
 		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
 	}
 	cfg, err := config.LoadDefaultConfig(c.ctx, options...)
 	if err != nil {
 		return cfg, fmt.Errorf("the configuration of the AWS SDK: %w", err)
 	}
-	if cfg.Region == "" && explicit {
-		cfg.Region = "us-east-1"
+	if cfg.Region == "" && c.local {
+		cfg.Region = localRegion
 	}
 	if cfg.Region == "" {
-		return cfg, errors.New("no region: write -region, AWS_REGION, a -profile that has one, or -endpoint")
+		return cfg, errors.New("no region: write -region, AWS_REGION, a -profile that has one, or the -endpoint of a " +
+			"local engine")
 	}
 	r.found = cfg.Region
 	if _, err = cfg.Credentials.Retrieve(c.ctx); err == nil {
 		return cfg, nil
 	}
-	if explicit && r.profile == "" && os.Getenv("AWS_PROFILE") == "" {
-		cfg.Credentials = credentials.NewStaticCredentialsProvider("local", "local", "")
+	if c.local && r.profile == "" && os.Getenv("AWS_PROFILE") == "" {
+		cfg.Credentials = credentials.NewStaticCredentialsProvider(localKey, localKey, "")
 		return cfg, nil
 	}
 	return cfg, fmt.Errorf("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write a -profile that "+

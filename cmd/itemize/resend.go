@@ -143,11 +143,13 @@ func isThrottle(err error) bool {
 const (
 	throttleCure = "raise the capacity of the table, or write a lower -rate if the command has it"
 	bucketCure   = "S3 takes fewer requests for a while"
-	expiredCure  = "renew the credentials, and run the command again: a migration continues where it ended"
+	localCure    = "DynamoDB Local has a database for each access key and Region: package integration uses " +
+		localKey + " and " + localRegion
+	expiredCure = "renew the credentials, and run the command again: a migration continues where it ended"
 )
 
 // withCure adds what to do about an error that ends a command, if the error does not say it.
-func withCure(err error, text string) string {
+func (c *command) withCure(err error, text string) string {
 	cure := ""
 	var op *smithy.OperationError
 	var api smithy.APIError
@@ -156,6 +158,8 @@ func withCure(err error, text string) string {
 		cure = throttleCure
 	case errors.As(err, &api) && strings.Contains(api.ErrorCode(), "ExpiredToken"):
 		cure = expiredCure
+	case c.local && errors.As(err, new(*types.ResourceNotFoundException)):
+		cure = localCure
 	}
 	if cure == "" || strings.Contains(text, cure) {
 		return text

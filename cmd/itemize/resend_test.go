@@ -57,7 +57,7 @@ func TestOutagesAreWaitedFor(t *testing.T) {
 		p := c.patience()
 		p.pause, p.longest, p.outage = 50*time.Millisecond, 50*time.Millisecond, outage
 		p.reached.Store(true)
-		cfg, err := c.access(&remote{endpoint: at}, true)
+		cfg, err := c.access(&remote{endpoint: at})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestPatienceWithBuckets(t *testing.T) {
 	p := c.patience()
 	p.streams, p.cure, p.pause, p.longest = true, bucketCure, 50*time.Millisecond, time.Millisecond
 	p.wait(100 * time.Millisecond)
-	cfg, err := c.access(&remote{endpoint: s.URL}, true)
+	cfg, err := c.access(&remote{endpoint: s.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestExpiredCredentials(t *testing.T) {
 		return true
 	})
 	_, err := described(t, url, func(*patience) {})
-	if err == nil || !strings.HasSuffix(withCure(err, err.Error()), expiredCure) {
+	if err == nil || !strings.HasSuffix((&command{}).withCure(err, err.Error()), expiredCure) {
 		t.Errorf("%v", err)
 	}
 }

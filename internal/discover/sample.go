@@ -118,13 +118,26 @@ type Client interface {
 		*dynamodb.DescribeContinuousBackupsOutput, error)
 }
 
+// missingTable is the error of a table that is missing.
+type missingTable struct {
+	name string
+	err  error
+}
+
+// Error returns the name, and where to look for it.
+func (m *missingTable) Error() string {
+	return fmt.Sprintf("no table %s in this account and region: check its name, -region and -endpoint; to read files, "+
+		"name a folder or files that exist", m.name)
+}
+
+// Unwrap returns the error of DynamoDB.
+func (m *missingTable) Unwrap() error { return m.err }
+
 // Describe describes a table. Time to live and recovery are left out where the caller may not see them.
 func Describe(ctx context.Context, c Client, name string) (*Table, error) {
 	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if errors.As(err, new(*types.ResourceNotFoundException)) {
-		return nil, fmt.Errorf("no table %s in this account and region: check its name, -region and -endpoint; to "+
-			"read "+
-			"files, name a folder or files that exist", name)
+		return nil, &missingTable{name, err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the table %s cannot be described: %w", name, err)
