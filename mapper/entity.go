@@ -39,6 +39,31 @@ func (e *Entity[T]) Unknown() int {
 	return e.state.Unknown
 }
 
+// String returns the model and the key of the root item, and reports whether the entity has never been stored. It
+// contains no values of other attributes: those are in Value.
+func (e *Entity[T]) String() string {
+	if e == nil || e.state == nil {
+		return "no entity"
+	}
+	return e.state.text(&e.Value)
+}
+
+// text is String of the entity with a value.
+func (s *state) text(value any) string {
+	m, identity, note := s.engine.model, s.Snapshot.Selection.Identity, ""
+	if s.Fresh {
+		note = ", not stored"
+		if keyFields, err := m.KeyFields(value); err == nil {
+			identity = m.Identity(keyFields)
+		}
+	}
+	root := "without a key"
+	if at, err := m.RootPlace(identity); err == nil {
+		root = keyOf(at).String()
+	}
+	return m.Schema.Name + " " + root + note
+}
+
 // Tag returns a token of the state of the loaded items, such as for an ETag of HTTP. It consists of
 // letters, digits, "-" and "_". It covers the versions of the items, and the values of items without a
 // version. If a program changes an item and leaves its version, the tag does not change. After a Save

@@ -95,7 +95,7 @@ type Plan struct {
 }
 
 // String returns the plan as a small table.
-func (p *Plan) String() string {
+func (p Plan) String() string {
 	var b strings.Builder
 	p.head(&b)
 	p.table(&b)
@@ -302,7 +302,7 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 }
 
 // String returns the receipt as a small table.
-func (r *Receipt) String() string {
+func (r Receipt) String() string {
 	var b strings.Builder
 	p := r.Predicted()
 	b.WriteString(p.modeText())

@@ -374,7 +374,7 @@ type Plan struct {
 
 // String returns the expected numbers, with their bounds: "1 request, 0.5 RCU (up to 128.5 if the
 // range has more items)".
-func (p *Plan) String() string {
+func (p Plan) String() string {
 	name := "requests"
 	if p.Requests == cost.Exactly(1) {
 		name = "request"

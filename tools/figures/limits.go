@@ -22,11 +22,11 @@ type limit struct {
 
 // limits are the ceilings of CI. A change that needs a higher one says why.
 var limits = []limit{
-	{"public names", func(f *figures) int { return f.publicNames() }, 972},
+	{"public names", func(f *figures) int { return f.publicNames() }, 973},
 	{"functions over 100 lines", func(f *figures) int { return f.Long.Count }, 0},
 	{"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0},
 	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 100},
-	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 5414},
+	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 5437},
 	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 4350},
 	{"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 52},
 	{"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 15},
