@@ -43,18 +43,25 @@ func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 // AdviseBounded is Advise with a search that ends after some work: the number of prices of an operation in a sample
 // that it computes. A second computes about 15,000,000 of them; Advise computes up to 400,000,000.
 func (w Workload) AdviseBounded(p Prices, present Layout, work int) (*Advice, error) {
-	if err := errors.Join(w.check(), p.Check()); err != nil {
+	if err := errors.Join(w.Check(present), p.Check()); err != nil {
 		return nil, err
 	}
 	if err := w.checkLayout(present); err != nil {
 		return nil, err
 	}
-	exact := newModel(w, p).of(present).forecast(present)
+	today := newModel(w, p).of(present)
+	exact := today.forecast(present)
+	if present.Indexes != nil {
+		w.Indexes = slices.DeleteFunc(slices.Clone(present.Indexes), func(x Index) bool {
+			return x.List != "" || x.Hash == ""
+		})
+	}
 	if present.Sizes != nil {
 		w.Overhead, w.ElementOverhead = newModel(w, p).overheadOf(present)
-		present.Sizes = nil
 	}
+	present.Sizes, present.Indexes = nil, nil
 	m := newModel(w, p)
+	m.listIndexes = today.listIndexes
 	m.pinned = pinnedBy(m, present)
 	base := Layout{Compress: present.Compress, External: present.External, Preview: present.Preview}
 	for _, name := range m.of(base).tooLargeAlone() {
@@ -78,11 +85,11 @@ func (w Workload) AdviseBounded(p Prices, present Layout, work int) (*Advice, er
 	if exact.NotStorable == "" && exact.Total <= a.Best.Total { // sizes of a model are better than means
 		a.Best, a.Exact = exact, a.Exact && exact.Total == a.Best.Total
 		a.Best.Layout.Name = "advised"
-		a.Bound = min(b.bound, exact.Total)
+		a.Bound = min(b.bound+m.listPrice(), exact.Total)
 		a.Changes = m.optional(a.Best, a.Best.Layout.tags())
 		return a, nil
 	}
-	a.Bound = min(b.bound, a.Best.Total)
+	a.Bound = min(b.bound+m.listPrice(), a.Best.Total)
 	from, to := numbered(m, present, a.Best.Layout)
 	r := &route{m: m, model: present.Fields != nil, from: from, to: to, base: base}
 	if r.model {

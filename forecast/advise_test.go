@@ -316,7 +316,7 @@ func TestBadWorkloads(t *testing.T) {
 			{Name: "e", Sizes: []int{1, 2, 3}},
 		},
 		Operations: []Operation{{Name: "x", PerMonth: -1, Reads: []string{"nope"}}, {Name: "y"}},
-	}.check()
+	}.Check()
 	for _, text := range []string{
 		"-1 entities", "the size -1", "has the attribute \"a\" twice", "has no sizes", "without a name",
 		"has 3 sizes, but another has 2", "-1 times a month", "which the workload does not have",
@@ -326,7 +326,7 @@ func TestBadWorkloads(t *testing.T) {
 			t.Errorf("%q is not among the faults: %v", text, err)
 		}
 	}
-	if err := (Workload{}).check(); err == nil || !strings.Contains(err.Error(), "no operations") {
+	if err := (Workload{}).Check(); err == nil || !strings.Contains(err.Error(), "no operations") {
 		t.Error(err)
 	}
 	w := Workload{Attributes: []Attribute{{Name: "a", Sizes: []int{1}}}, Operations: []Operation{{

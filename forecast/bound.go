@@ -101,7 +101,7 @@ func newBounding(m *model, base Layout) *bounding {
 		}
 	}
 	for _, x := range m.w.Indexes {
-		b.hashes |= m.set([]string{x.Hash})
+		b.hashes |= m.set([]string{cmp.Or(x.In, x.Hash)})
 	}
 	slices.SortStableFunc(b.order, func(x, y int) int {
 		if p := int(m.pinned>>y&1) - int(m.pinned>>x&1); p != 0 {
@@ -356,8 +356,8 @@ func (b *bounding) entriesOf(set uint64) float64 {
 			wcu, query := m.entries(&m.ops[i], s, items)
 			sum += m.ops[i].PerMonth * m.p.Units(wcu, query/2)
 		}
-		for _, x := range m.w.Indexes {
-			if size, _, _ := m.entry(x, s, items); size > 0 {
+		for i := range m.w.Indexes {
+			if size, _, _ := m.entry(i, s, items); size > 0 {
 				sum += m.p.store(1, float64(size))
 			}
 		}
@@ -410,10 +410,10 @@ func (b *bounding) climb() {
 		return better
 	}
 	try(lists, 0)
-	try(0, 0)
+	try(b.m.indexed(), 0)
 	for again := true; again; {
 		again = false
-		for a := range bitsOf(lists) {
+		for a := range bitsOf(lists &^ b.m.indexed()) {
 			if b.best != nil && *work < maxClimb {
 				again = try(b.best.split^1<<a, 0) || again
 			}
@@ -508,7 +508,7 @@ func (b *bounding) run() {
 		}
 		a := b.order[depth]
 		for i := range len(base.items) + 2 {
-			if i--; i < 0 && !b.canSplit(a) || i > 0 && b.m.pinned>>a&1 != 0 {
+			if i--; i < 0 && !b.canSplit(a) || i > 0 && b.m.pinned>>a&1 != 0 || i >= 0 && b.m.indexed()>>a&1 != 0 {
 				continue
 			}
 			next.copy(base)

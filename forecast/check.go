@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,8 +26,8 @@ func (c *checker) bad(format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf(format, args...))
 }
 
-// check returns all faults of a workload.
-func (w Workload) check() error {
+// Check returns all faults of a workload. Operations can query the indexes of layouts, too.
+func (w Workload) Check(layouts ...Layout) error {
 	c := &checker{
 		Workload: w, samples: 1, seen: map[string]bool{}, lists: map[string]bool{}, indexes: map[string]bool{},
 	}
@@ -52,6 +53,11 @@ func (w Workload) check() error {
 	}
 	for _, x := range w.Indexes {
 		c.index(x)
+	}
+	for _, l := range layouts {
+		for _, x := range l.Indexes {
+			c.indexes[x.Name] = true
+		}
 	}
 	for _, op := range w.Operations {
 		c.operation(op)
@@ -131,7 +137,10 @@ func (c *checker) index(x Index) {
 		c.bad("two indexes with the name %q, or one without a name: name each", x.Name)
 	}
 	c.indexes[x.Name] = true
-	for _, name := range slices.Concat([]string{x.Hash, x.Range}, x.Attributes) {
+	if x.List != "" {
+		c.bad("the index %q of the workload has the list %q: only the index of a model has one", x.Name, x.List)
+	}
+	for _, name := range slices.Concat([]string{x.Hash, x.Range, x.In}, x.Keys, x.Attributes) {
 		if name != "" && !c.seen[name] || name == "" && x.Hash == "" {
 			c.bad("the index %q names the attribute %q, which the workload does not have", x.Name, name)
 		}
@@ -181,8 +190,8 @@ func (c *checker) operation(op Operation) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(op.Query)) {
 		if !c.indexes[name] || op.Query[name] < 0 {
-			c.bad("the operation %q reads %d entries of the index %q: name an index of the workload, and 0 or more",
-				op.Name, op.Query[name], name)
+			c.bad("the operation %q reads %d entries of the index %q: name an index of the workload or the model, "+
+				"and 0 or more", op.Name, op.Query[name], name)
 		}
 	}
 }
@@ -231,7 +240,7 @@ func (w Workload) checkLayout(l Layout) error {
 				cost.MaxItem)
 		}
 	}
-	if err := w.checkSizes(l); err != nil {
+	if err := cmp.Or(l.checkIndexes(seen), w.checkSizes(l)); err != nil {
 		return err
 	}
 	var missing []string
@@ -255,6 +264,26 @@ func (w Workload) checkLayout(l Layout) error {
 	return nil
 }
 
+// checkIndexes returns the faults of the indexes of a layout.
+func (l Layout) checkIndexes(names map[string]bool) error {
+	for _, x := range l.Indexes {
+		if x.List != "" && !slices.Contains(l.Elements, x.List) {
+			return fmt.Errorf("the layout %q has an index of elements of %q, which are no items: leave it out", l.Name,
+				x.List)
+		}
+		if x.List == "" && x.Hash == "" && x.In == "" {
+			return fmt.Errorf("the index %q of the layout %q has no hash: name an attribute", x.Name, l.Name)
+		}
+		for _, name := range slices.Concat([]string{x.Hash, x.Range, x.In}, x.Keys, x.Attributes) {
+			if x.List == "" && name != "" && !names[name] {
+				return fmt.Errorf("the index %q of the layout %q names %q, which the workload lacks: add it "+
+					"there", x.Name, l.Name, name)
+			}
+		}
+	}
+	return nil
+}
+
 // checkSizes returns the faults of exact sizes: each item, list and index has one for each sample.
 func (w Workload) checkSizes(l Layout) error {
 	if l.Sizes == nil {
@@ -269,7 +298,11 @@ func (w Workload) checkSizes(l Layout) error {
 		wrong = wrong || len(l.Sizes.Elements[name]) != n
 	}
 	for _, x := range w.Indexes {
-		wrong = wrong || len(l.Sizes.Entries[x.Name]) == 0
+		wrong = wrong || l.Indexes == nil && len(l.Sizes.Entries[x.Name]) == 0
+	}
+	wrong = wrong || len(l.Sizes.Indexes) != len(l.Indexes)
+	for _, sizes := range l.Sizes.Indexes {
+		wrong = wrong || len(sizes) != n
 	}
 	if wrong {
 		return fmt.Errorf("the layout %q has sizes of other items or samples than the workload: leave the sizes out",

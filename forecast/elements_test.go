@@ -185,7 +185,7 @@ func TestBadElements(t *testing.T) {
 		Name: "bad", Add: map[string]int{"name": 1},
 		Query: map[string]int{"y": 1},
 	})
-	err := w.check()
+	err := w.Check()
 	for _, text := range []string{
 		`the elements of "visits" have no counts`, `have attributes and sizes`,
 		`the elements of "tags" have no attributes`,

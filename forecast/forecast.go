@@ -69,7 +69,7 @@ type OperationCost struct {
 // item, strongly consistent, as package mapper does, unless it is a transaction that writes the root item.
 // If an item is too large, the layout is not storable, and its forecast says why.
 func (w Workload) Forecast(p Prices, layouts ...Layout) ([]Forecast, error) {
-	if err := errors.Join(w.check(), p.Check()); err != nil {
+	if err := errors.Join(w.Check(layouts...), p.Check()); err != nil {
 		return nil, err
 	}
 	m := newModel(w, p)
@@ -143,10 +143,12 @@ func (m *model) sum(items []uint64) Forecast {
 	entities := float64(m.w.Entities)
 	f := Forecast{Items: m.means(items)}
 	stored, bytes, insert := m.store(items)
+	entries, entryBytes, entryWrites := m.listEntries()
+	stored, bytes, insert = stored+entries, bytes+entryBytes, insert+entryWrites
 	f.Insert = m.p.Units(insert*entities, 0)
 	for i := range m.ops {
 		op := &m.ops[i]
-		u := m.once(op, items)
+		u := m.once(op, items).add(m.listUnits(op))
 		n := op.PerMonth * entities
 		o := OperationCost{
 			Name: op.Name, PerDocument: op.PerMonth, Times: n, WCU: u.wcu * n, RCU: u.rcu * n, OnceWCU: u.wcu,
@@ -164,7 +166,7 @@ func (m *model) sum(items []uint64) Forecast {
 		f.Gets += u.gets * n
 	}
 	f.Bytes = (bytes + itemOverhead*stored) * entities
-	f.IndexBytes = m.entryBytes(items) * entities
+	f.IndexBytes = (m.entryBytes(items) + entryBytes + itemOverhead*entries) * entities
 	f.Requests = m.p.Units(f.WCU, f.RCU) + m.objects(f.Puts, f.Gets)
 	f.ObjectBytes = m.objectBytes() * entities
 	f.Storage = m.p.store(stored, bytes)*entities + m.p.orZero("s3Storage")*f.ObjectBytes/gigabyte
@@ -204,7 +206,7 @@ func (f Forecast) BreakEven(g Forecast) (months float64, ok bool) {
 
 // SizesOf returns the sizes of the items of a layout in bytes, in each sample.
 func (w Workload) SizesOf(l Layout) (*Sizes, error) {
-	if err := errors.Join(w.check(), w.checkLayout(l)); err != nil {
+	if err := errors.Join(w.Check(l), w.checkLayout(l)); err != nil {
 		return nil, err
 	}
 	m := newModel(w, Prices{}).of(l)

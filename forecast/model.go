@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"math/bits"
@@ -29,8 +30,12 @@ type model struct {
 	// means that all that an operation reads is read by one Query: no layout reads for less.
 	groups     []uint64
 	contiguous bool
-	// exact are known sizes, nil for computed ones.
-	exact *Sizes
+	// exact are known sizes, nil for computed ones. entrySizes are those of the entries in the indexes, by index and
+	// sample; nil for computed ones.
+	exact      *Sizes
+	entrySizes [][]int
+	// listIndexes are the indexes of the elements of lists.
+	listIndexes []listIndex
 }
 
 // list has the sizes of the elements of an attribute, by sample: in an item, and as items of their own. bytes and
@@ -187,6 +192,7 @@ func (m *model) of(l Layout) *model {
 			}
 		}
 	}
+	n.indexesOf(l)
 	n.ops = slices.Clone(m.ops)
 	n.priceElements()
 	for i := range n.ops {
@@ -401,12 +407,12 @@ func (m *model) requests(op *modelOp) (puts, gets float64) {
 
 // entries returns the WCU of an operation in indexes, and the RCU of its queries of indexes.
 func (m *model) entries(op *modelOp, s int, items []uint64) (wcu, rcu float64) {
-	for _, x := range m.w.Indexes {
-		size, item, projected := m.entry(x, s, items)
+	for i, x := range m.w.Indexes {
+		size, item, projected := m.entry(i, s, items)
 		if item == 0 {
 			continue
 		}
-		if n, ok := op.Query[x.Name]; ok {
+		if n, ok := op.Query[x.Name]; ok && !x.NotQueried {
 			rcu += cost.ReadUnits(n * size)
 		}
 		if size == 0 {
@@ -424,16 +430,20 @@ func (m *model) entries(op *modelOp, s int, items []uint64) (wcu, rcu float64) {
 
 // keysOf returns the key attributes of an index.
 func keysOf(x Index) []string {
-	if x.Range == "" {
-		return []string{x.Hash}
+	keys := slices.Clone(x.Keys)
+	for _, name := range []string{x.Hash, x.Range} {
+		if name != "" {
+			keys = append(keys, name)
+		}
 	}
-	return []string{x.Hash, x.Range}
+	return keys
 }
 
 // entry returns the size of an entry in an index, 0 for none, the attributes of its item, and those of the entry.
-func (m *model) entry(x Index, s int, items []uint64) (size int, item, projected uint64) {
+func (m *model) entry(number, s int, items []uint64) (size int, item, projected uint64) {
+	x := m.w.Indexes[number]
 	for i, set := range items {
-		if set&m.set([]string{x.Hash}) == 0 {
+		if set&m.set([]string{cmp.Or(x.In, x.Hash)}) == 0 {
 			continue
 		}
 		if projected = m.set(append(keysOf(x), x.Attributes...)) & set; x.All {
@@ -445,8 +455,8 @@ func (m *model) entry(x Index, s int, items []uint64) (size int, item, projected
 			}
 		}
 		switch {
-		case m.exact != nil:
-			size = at(m.exact.Entries[x.Name], s)
+		case m.entrySizes != nil:
+			size = at(m.entrySizes[number], s)
 		case x.All:
 			size = m.item(s, items, i)
 		default:
@@ -479,8 +489,8 @@ func (m *model) store(items []uint64) (stored, bytes, wcu float64) {
 				add(n)
 			}
 		}
-		for _, x := range m.w.Indexes {
-			size, _, _ := m.entry(x, s, items)
+		for i := range m.w.Indexes {
+			size, _, _ := m.entry(i, s, items)
 			add(size)
 		}
 	}
@@ -492,8 +502,8 @@ func (m *model) store(items []uint64) (stored, bytes, wcu float64) {
 func (m *model) entryBytes(items []uint64) float64 {
 	n := 0
 	for s := range m.samples {
-		for _, x := range m.w.Indexes {
-			if size, _, _ := m.entry(x, s, items); size > 0 {
+		for i := range m.w.Indexes {
+			if size, _, _ := m.entry(i, s, items); size > 0 {
 				n += size + itemOverhead
 			}
 		}

@@ -15,8 +15,10 @@ import (
 func (m *model) optional(best Forecast, tags map[string]string) []Change {
 	var out []Change
 	try := func(c Change, w Workload, l Layout) {
-		l.Sizes = nil
-		v := newModel(w, m.p).of(l)
+		l.Sizes, l.Indexes = nil, nil
+		v := newModel(w, m.p)
+		v.listIndexes = m.listIndexes
+		v = v.of(l)
 		if w.checkLayout(l) != nil {
 			return
 		}

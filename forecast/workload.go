@@ -75,6 +75,15 @@ type Index struct {
 	// Hash and Range are the attributes that are its keys. The item that has Hash is in the index.
 	Hash  string `json:"hash"`
 	Range string `json:"range,omitempty"`
+	// Keys are further attributes that its keys are made of. In is an attribute of the item that is in the index, if
+	// that is not the item of Hash.
+	Keys []string `json:"keys,omitempty"`
+	In   string   `json:"in,omitempty"`
+	// List is a list whose elements are in the index, in place of an item. Only the index of a layout has one.
+	List string `json:"list,omitempty"`
+	// NotQueried reports that the items are in the index because they have its key attributes, and that queries of it
+	// read other items.
+	NotQueried bool `json:"notQueried,omitempty"`
 	// All means that it projects all attributes of the item, otherwise the keys and Attributes.
 	All        bool     `json:"all,omitempty"`
 	Attributes []string `json:"attributes,omitempty"`
@@ -125,6 +134,8 @@ type Layout struct {
 	External []string `json:"external,omitempty"`
 	// Preview has the number of first bytes of external attributes that also stay in their items.
 	Preview map[string]int `json:"preview,omitempty"`
+	// Indexes are those of a model, which replace those of the workload; nil for those of the workload.
+	Indexes []Index `json:"indexes,omitempty"`
 	// Sizes are exact sizes of the items, where they are known. The default is computed from the workload.
 	Sizes *Sizes `json:"sizes,omitempty"`
 	// Fields are those of a model, by attribute; nil without a model.
@@ -148,6 +159,25 @@ type Sizes struct {
 	Elements map[string][][]int `json:"elements,omitempty"`
 	// Entries are the sizes of the entries in indexes, by index and sample; 0 for none.
 	Entries map[string][]int `json:"entries,omitempty"`
+	// Indexes are the sizes of the entries in the indexes of the layout, by index, sample and entry: one entry of an
+	// item, and one of each element; 0 for none.
+	Indexes [][][]int `json:"indexes,omitempty"`
+}
+
+// WithIndexes returns the workload with the indexes of a model that it lacks, so that its other layouts have them too.
+// Indexes of elements are left out: other layouts can have no such items.
+func (w Workload) WithIndexes(l Layout) Workload {
+	has := map[string]bool{}
+	for _, x := range w.Indexes {
+		has[x.Name] = true
+	}
+	w.Indexes = slices.Clone(w.Indexes)
+	for _, x := range l.Indexes {
+		if x.List == "" && x.Hash != "" && !x.NotQueried && !has[x.Name] {
+			w.Indexes, has[x.Name] = append(w.Indexes, x), true
+		}
+	}
+	return w
 }
 
 // Samples returns the number of samples of the document.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/forecast"
@@ -27,12 +28,13 @@ func (c *command) costAdvise(args []string) error {
 			"discover " +
 			"-write and itemize cost measure -json write a workload")
 	}
-	w, err := c.workload(rest[0], priceFile)
+	model := len(rest) > 1 || name != ""
+	w, err := c.workload(rest[0], priceFile, model)
 	if err != nil {
 		return err
 	}
 	present, notes := w.Monolith(), []string(nil)
-	if len(rest) > 1 || name != "" {
+	if model {
 		if present, notes, err = c.layoutOf(rest[1:], *tags, name, *asJSON, w); err != nil {
 			return err
 		}
@@ -41,11 +43,13 @@ func (c *command) costAdvise(args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
-	layouts, err := w.Forecast(w.prices, w.layouts...)
+	w.Workload = w.WithIndexes(present)
+	layouts, err := w.Forecast(w.prices, append(slices.Clone(w.layouts), present)...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
-	answer := w.answer(append(append([]forecast.Forecast{a.Today}, layouts...), a.Best))
+	layouts[len(w.layouts)] = a.Best
+	answer := w.answer(append([]forecast.Forecast{a.Today}, layouts...))
 	if page != "" {
 		p := pageOf(answer)
 		p.Parts[0].Tags = a.Best.Layout.Tags()

@@ -30,8 +30,9 @@ type workload struct {
 	billing forecast.Billing
 }
 
-// workload reads a workload. Its prices replace those of a price file, and these the default ones.
-func (c *command) workload(path, priceFile string) (workload, error) {
+// workload reads a workload. Its prices replace those of a price file, and these the default ones. With a model, its
+// operations can query indexes that it does not declare.
+func (c *command) workload(path, priceFile string, model bool) (workload, error) {
 	b, err := c.read(path)
 	if err != nil {
 		return workload{}, err
@@ -50,7 +51,15 @@ func (c *command) workload(path, priceFile string) (workload, error) {
 	if err != nil {
 		return workload{}, fmt.Errorf("%s: prices: %w", path, err)
 	}
-	if _, err := w.Forecast(w.prices); err != nil { // without layouts, this only checks the workload
+	var queried forecast.Layout
+	for _, op := range w.Operations {
+		for name := range op.Query {
+			if model {
+				queried.Indexes = append(queried.Indexes, forecast.Index{Name: name})
+			}
+		}
+	}
+	if err := errors.Join(w.Check(queried), w.prices.Check()); err != nil {
 		return workload{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return w, nil
@@ -187,7 +196,7 @@ func (c *command) costForecast(args []string) error {
 	if err = cmp.Or(err, v.check()); err != nil {
 		return err
 	}
-	w, err := c.workload(files[0], priceFile)
+	w, err := c.workload(files[0], priceFile, false)
 	if err != nil {
 		return err
 	}

@@ -31,13 +31,20 @@ func (c *command) costModel(args []string) error {
 		return usagef("no workload: write -workload FILE; itemize discover -write and itemize cost measure -json " +
 			"write one")
 	}
-	w, err := c.workload(file, priceFile)
+	w, err := c.workload(file, priceFile, true)
 	if err != nil {
 		return err
 	}
 	l, notes, err := c.layoutOf(packages, *tags, name, *asJSON, w)
 	if err != nil {
 		return err
+	}
+	w.Workload = w.WithIndexes(l)
+	for _, x := range l.Indexes {
+		if x.List != "" {
+			notes = append(notes, fmt.Sprintf("the index %s has the elements of %s: in layouts without such items it "+
+				"costs nothing", x.Name, x.List))
+		}
 	}
 	layouts := slices.Concat([]forecast.Layout{w.Monolith()}, w.layouts, []forecast.Layout{l, w.Single()})
 	all, err := w.Forecast(w.prices, layouts...)

@@ -42,7 +42,7 @@ func (c *command) costWorkload(args []string) error {
 	}
 	var base workload
 	if sizes != "" {
-		if base, err = c.workload(sizes, ""); err != nil {
+		if base, err = c.workload(sizes, "", false); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,11 @@ func TestEndpointAloneIsEnoughForEachCommand(t *testing.T) {
 		"operations": [{"name": "o", "perMonth": 1, "all": true}]}`
 	for name, text := range map[string]string{
 		"go.mod": "module films\n\ngo 1.26\n", "films.go": gcSource, "w.json": workload,
+		"q.json": strings.Replace(workload, `[{"name": "o"`, `[{"name": "q", "perMonth": 1, "query": {"byTitle": 2}},
+			{"name": "w", "perMonth": 1, "writes": ["Title"]}, {"name": "o"`, 1),
+		"indexed/indexed.go": "package indexed\n\ntype Indexed struct {\n\t_ struct{} `ddb:\"table=films\"`\n\t_ " +
+			"struct{} `ddb:\"index=byTitle,pk={Title}\"`\n\tID string `ddb:\"pk={ID}\"`\n\tTitle string " +
+			"`ddb:\"sk=HEAD\"`\n}\n",
 		"plain/plain.go": "package plain\n\ntype Plain struct {\n\t_ struct{} `ddb:\"table=films\"`\n\tID string " +
 			"`ddb:\"pk={ID}\"`\n\tTitle string `ddb:\"sk=HEAD\"`\n}\n",
 	} {
@@ -61,6 +66,8 @@ func TestEndpointAloneIsEnoughForEachCommand(t *testing.T) {
 		{"gc", "-table", rename, "-table", "FilmParts=" + parts, "-records", records, "."},
 		{"cost", "forecast", "-verify", "w.json"},
 		{"cost", "model", "-verify", "-workload", "w.json", "-model", "Plain", "./plain"},
+		{"cost", "model", "-verify", "-workload", "q.json", "./indexed"},
+		{"cost", "advise", "-verify", "q.json", "./indexed"},
 		{"cost", "advise", "-verify", "w.json"},
 		{"cost", "scaletest", "-table", films, "-for", "100ms", "-rate", "20"},
 		{

@@ -16,22 +16,23 @@ import (
 
 type (
 	madeTicket struct {
-		_        struct{}  `ddb:"table=tickets"`
-		_        struct{}  `ddb:"index=byState,hash=GSI1PK,range=GSI1SK,pk=STATE#{State},sk={Opened}"`
-		_        struct{}  `ddb:"index=byOwner,pk={Owner},sk={Points},project='State,Title'"`
-		_        struct{}  `ddb:"index=byAuthor,hash=GSI1PK,range=GSI1SK,pk=BY#{By},sk={At},on=Comments"`
-		_        struct{}  `ddb:"index=byPoints,local,range=Points,sk={Points}"`
-		ID       string    `ddb:"pk=TICKET#{ID}"`
-		State    string    `ddb:"sk=HEAD"`
-		Owner    string    `ddb:"sk=HEAD"`
-		Points   int       `ddb:"sk=HEAD"`
-		Title    string    `ddb:"sk=HEAD"`
-		Opened   time.Time `ddb:"sk=HEAD"`
-		Comments []struct {
-			At   time.Time
-			By   string
-			Text string
-		} `ddb:"sk=COMMENT#{At}"`
+		_        struct{}      `ddb:"table=tickets"`
+		_        struct{}      `ddb:"index=byState,hash=GSI1PK,range=GSI1SK,pk=STATE#{State},sk={Opened}"`
+		_        struct{}      `ddb:"index=byOwner,pk={Owner},sk={Points},project='State,Title'"`
+		_        struct{}      `ddb:"index=byAuthor,hash=GSI1PK,range=GSI1SK,pk=BY#{By},sk={At},on=Comments"`
+		_        struct{}      `ddb:"index=byPoints,local,range=Points,sk={Points}"`
+		ID       string        `ddb:"pk=TICKET#{ID}"`
+		State    string        `ddb:"sk=HEAD"`
+		Owner    string        `ddb:"sk=HEAD"`
+		Points   int           `ddb:"sk=HEAD"`
+		Title    string        `ddb:"sk=HEAD"`
+		Opened   time.Time     `ddb:"sk=HEAD"`
+		Comments []madeComment `ddb:"sk=COMMENT#{At}"`
+	}
+	madeComment struct {
+		At   time.Time
+		By   string
+		Text string
 	}
 	madeNote struct {
 		_       struct{}  `ddb:"table=notes,ttl=expires"`

@@ -25,42 +25,9 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 	m := &maker{Layout: x, workload: w, external: external, needs: needs}
 	l := forecast.Layout{Name: e.Name}
 	p := &placing{layout: x, schema: e, items: map[string]int{}}
-	root := x.Root
-	groups := [][]string{nil}
-	if root.SortKey != nil {
-		p.items[root.SortKey.Template] = 0
-	}
-	at := map[string]int{} // the item of an attribute
-	for _, k := range x.Kinds {
-		i := 0
-		switch {
-		case k.From != "":
-			continue
-		case !k.Root:
-			i = len(groups)
-			groups = append(groups, nil)
-			p.items[k.SortKey.Template] = i
-		}
-		for _, a := range k.Attributes {
-			at[firstOf(a.In, a.Name)] = i
-		}
-	}
-	var notes []string
-	for _, a := range w.Attributes {
-		if k := m.kindOf(a.Name); k != nil {
-			if a.Elements == nil {
-				return none, nil, fmt.Errorf("the model stores the elements of %q as items: describe them in the "+
-					"workload "+
-					"(\"elements\", see docs/costs.md)", a.Name)
-			}
-			l.Elements = append(l.Elements, a.Name)
-			continue
-		}
-		if !x.Claims(a.Name) {
-			notes = append(notes, fmt.Sprintf("the model does not store %q: it counts as part of the root item",
-				a.Name))
-		}
-		groups[at[a.Name]] = append(groups[at[a.Name]], a.Name)
+	groups, notes, err := m.divide(&l, p)
+	if err != nil {
+		return none, nil, err
 	}
 	// items that hold nothing of the workload do not exist
 	var kept []int
@@ -75,24 +42,29 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 			"field",
 			e.Name)
 	}
+	itemOf := func(k *layout.Kind) []string {
+		switch {
+		case k.Root:
+			return groups[0]
+		case k.From == "":
+			return groups[p.items[k.SortKey.Template]]
+		}
+		return nil
+	}
 	l.Groups = prefixesOf(x, e.Delim, func(k *layout.Kind) string {
 		switch {
 		case k.From != "" && slices.Contains(l.Elements, k.From):
 			return k.From
-		case k.From == "" && k.Root:
-			return l.Items[0][0]
-		case k.From == "":
-			if names := groups[p.items[k.SortKey.Template]]; len(names) > 0 {
-				return names[0]
-			}
+		case k.From == "" && len(itemOf(k)) > 0:
+			return itemOf(k)[0]
 		}
 		return ""
 	})
 	l.Fields = fieldsOf(e, &data, x)
 	p.elements = l.Elements
-	for _, ix := range w.Indexes {
-		p.indexes = append(p.indexes, ix.Name)
-	}
+	var more []string
+	l.Indexes, p.entries, more = m.indexes(e, itemOf)
+	notes = append(notes, more...)
 	docs := m.documents()
 	s, err := p.sizes(docs)
 	if err != nil {
@@ -105,6 +77,46 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 	s.Items = items
 	l.Sizes = s
 	return l, notes, nil
+}
+
+// divide returns the attributes of the fixed items, the root item first, and sets the lists whose elements are items.
+// Attributes that the model does not store count as part of its root item, and the notes say so.
+func (m *maker) divide(l *forecast.Layout, p *placing) (groups [][]string, notes []string, err error) {
+	groups = [][]string{nil}
+	if k := m.Root.SortKey; k != nil {
+		p.items[k.Template] = 0
+	}
+	at := map[string]int{} // the item of an attribute
+	for _, k := range m.Kinds {
+		i := 0
+		switch {
+		case k.From != "":
+			continue
+		case !k.Root:
+			i = len(groups)
+			groups = append(groups, nil)
+			p.items[k.SortKey.Template] = i
+		}
+		for _, a := range k.Attributes {
+			at[firstOf(a.In, a.Name)] = i
+		}
+	}
+	for _, a := range m.workload.Attributes {
+		if m.kindOf(a.Name) != nil {
+			if a.Elements == nil {
+				return nil, nil, fmt.Errorf("the model stores the elements of %q as items: describe them in the "+
+					"workload (\"elements\", see docs/costs.md)", a.Name)
+			}
+			l.Elements = append(l.Elements, a.Name)
+			continue
+		}
+		if !m.Claims(a.Name) {
+			notes = append(notes, fmt.Sprintf("the model does not store %q: it counts as part of the root item",
+				a.Name))
+		}
+		groups[at[a.Name]] = append(groups[at[a.Name]], a.Name)
+	}
+	return groups, notes, nil
 }
 
 // fieldsOf returns the fields of a model by the attributes of a monolith.

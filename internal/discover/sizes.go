@@ -21,6 +21,8 @@ type placing struct {
 	items map[string]int
 	// elements are the attributes whose elements are items, and indexes those of the workload.
 	elements, indexes []string
+	// entries are those of the indexes of a model; nil for the indexes of the workload.
+	entries []entry
 	// exact returns the sizes of the items of a document, in the order of its collection; nil for items that the mapper
 	// inserts.
 	exact func(sample int) []int
@@ -33,6 +35,7 @@ func (p *placing) sizes(docs []item.Attributes) (*forecast.Sizes, error) {
 		n = max(n, i+1)
 	}
 	s := &forecast.Sizes{Items: make([][]int, n), Elements: map[string][][]int{}, Entries: map[string][]int{}}
+	s.Indexes = make([][][]int, len(p.entries))
 	for i, d := range docs {
 		c, err := p.layout.Split(d)
 		if err != nil {
@@ -46,6 +49,12 @@ func (p *placing) sizes(docs []item.Attributes) (*forecast.Sizes, error) {
 		}
 		for _, name := range p.indexes {
 			s.Entries[name] = append(s.Entries[name], 0)
+		}
+		for k := range s.Indexes {
+			s.Indexes[k] = append(s.Indexes[k], nil)
+			if p.entries[k].kind.From == "" {
+				s.Indexes[k][i] = []int{0}
+			}
 		}
 		var bytes []int
 		if p.exact != nil {
@@ -76,7 +85,7 @@ func (p *placing) inserted(it *layout.Item) int {
 // place notes the sizes of the items of one document.
 func (p *placing) place(s *forecast.Sizes, sample int, c *layout.Collection, bytes []int) {
 	type sized struct {
-		key  string
+		it   *layout.Item
 		size int
 	}
 	parts := map[string][]sized{}
@@ -84,36 +93,51 @@ func (p *placing) place(s *forecast.Sizes, sample int, c *layout.Collection, byt
 		n := bytes[i]
 		switch {
 		case it.Kind.From != "":
-			parts[it.Kind.From] = append(parts[it.Kind.From], sized{it.SK.Text, n})
+			parts[it.Kind.From] = append(parts[it.Kind.From], sized{it, n})
+			continue
 		case it.Kind.Root:
 			s.Items[0][sample] = n
-			p.entries(s, sample, it, n)
+			p.workloadEntries(s, sample, it, n)
 		default:
 			s.Items[p.items[it.Kind.SortKey.Template]][sample] = n
 		}
+		for k, x := range p.entries {
+			if x.kind == it.Kind {
+				s.Indexes[k][sample][0] = entrySize(x.index, it, n)
+			}
+		}
 	}
 	for name, all := range parts {
-		slices.SortFunc(all, func(a, b sized) int { return strings.Compare(a.key, b.key) })
+		slices.SortFunc(all, func(a, b sized) int { return strings.Compare(a.it.SK.Text, b.it.SK.Text) })
 		for _, x := range all {
 			s.Elements[name][sample] = append(s.Elements[name][sample], x.size)
+			for k, e := range p.entries {
+				if e.kind == x.it.Kind {
+					s.Indexes[k][sample] = append(s.Indexes[k][sample], entrySize(e.index, x.it, x.size))
+				}
+			}
 		}
 	}
 }
 
-// entries notes the sizes of the entries of a root item in the indexes.
-func (p *placing) entries(s *forecast.Sizes, sample int, it *layout.Item, size int) {
+// workloadEntries notes the sizes of the entries of a root item in the indexes of the workload.
+func (p *placing) workloadEntries(s *forecast.Sizes, sample int, it *layout.Item, size int) {
 	for _, ix := range p.schema.Indexes {
-		if s.Entries[ix.Name] == nil {
-			continue
+		if s.Entries[ix.Name] != nil {
+			s.Entries[ix.Name][sample] = entrySize(ix, it, size)
 		}
-		s.Entries[ix.Name][sample] = ix.EntrySize(func(name string) int {
-			switch name {
-			case ix.Table.Hash:
-				return len(name) + len(it.PK.Text)
-			case ix.Table.Range:
-				return len(name) + len(it.SK.Text)
-			}
-			return sizeOf(name, it.Attributes[name])
-		}, size)
 	}
+}
+
+// entrySize returns the size of the entry of an item in an index, 0 for none.
+func entrySize(ix *schema.Index, it *layout.Item, size int) int {
+	return ix.EntrySize(func(name string) int {
+		switch name {
+		case ix.Table.Hash:
+			return len(name) + len(it.PK.Text)
+		case ix.Table.Range:
+			return len(name) + len(it.SK.Text)
+		}
+		return sizeOf(name, it.Attributes[name])
+	}, size)
 }

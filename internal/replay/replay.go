@@ -61,6 +61,9 @@ func thinned(s *forecast.Sizes) *forecast.Sizes {
 	for name, sizes := range s.Entries {
 		t.Entries[name] = pick(sizes, n)
 	}
+	for _, sizes := range s.Indexes {
+		t.Indexes = append(t.Indexes, pick(sizes, n))
+	}
 	return t
 }
 
@@ -75,10 +78,23 @@ func pick[T any](all []T, n int) []T {
 	return out
 }
 
+// withoutQueries returns the operations of a workload without queries of indexes, which are not replayed.
+func withoutQueries(w forecast.Workload) []forecast.Operation {
+	out := slices.Clone(w.Operations)
+	for i := range out {
+		if len(out[i].Query) > 0 {
+			out[i] = forecast.Operation{Name: out[i].Name, All: true}
+		}
+	}
+	return out
+}
+
 // Run creates a table, stores the samples of a workload in a layout (at most 20), runs each operation once on each,
 // and deletes the table.
 func Run(ctx context.Context, client *dynamodb.Client, w forecast.Workload, l forecast.Layout) (_ []Result, err error) {
 	w, l.Sizes = w.Thinned(MaxSamples), thinned(l.Sizes)
+	operations := w.Operations
+	w.Operations = withoutQueries(w)
 	sizes, err := w.SizesOf(l)
 	if err != nil {
 		return nil, err
@@ -110,7 +126,7 @@ func Run(ctx context.Context, client *dynamodb.Client, w forecast.Workload, l fo
 		return nil, err
 	}
 	var out []Result
-	for i, op := range w.Operations {
+	for i, op := range operations {
 		o := all[0].Operations[i]
 		n := float64(w.Entities)
 		x := Result{Name: op.Name, PredictedWCU: o.OnceWCU * n, PredictedRCU: o.OnceRCU * n}
@@ -292,7 +308,7 @@ func (r *run) operation(op forecast.Operation, x *Result) error {
 		x.Skipped = "it queries an index"
 		return nil
 	}
-	if len(r.w.Indexes) > 0 && len(op.Writes)+len(op.Add)+len(op.Change)+len(op.Remove) > 0 {
+	if len(r.w.Indexes)+len(r.l.Indexes) > 0 && len(op.Writes)+len(op.Add)+len(op.Change)+len(op.Remove) > 0 {
 		x.Skipped = "it writes to indexes"
 		return nil
 	}

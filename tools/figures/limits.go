@@ -22,7 +22,7 @@ type limit struct {
 
 // limits are the ceilings of CI. A change that needs a higher one says why.
 var limits = []limit{
-	{"public names", func(f *figures) int { return f.publicNames() }, 973},
+	{"public names", func(f *figures) int { return f.publicNames() }, 981},
 	{"functions over 100 lines", func(f *figures) int { return f.Long.Count }, 0},
 	{"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0},
 	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 100},
