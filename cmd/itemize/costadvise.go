@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -53,7 +54,11 @@ func (c *command) costAdvise(args []string) error {
 	if page != "" {
 		p := pageOf(answer)
 		p.Parts[0].Tags = a.Best.Layout.Tags()
-		p.Parts[0].Changes, p.Parts[0].About = a.Changes, append(notes, proof(a), rewriting(a))
+		changes, rest := worth(a)
+		p.Parts[0].Changes, p.Parts[0].About = changes, append(slices.Clone(notes), proof(a), rewriting(a))
+		if rest != "" {
+			p.Parts[0].About = append(p.Parts[0].About, rest)
+		}
 		p.Title = strings.Replace(p.Title, "Forecast", "Advice", 1)
 		if err := writePage(c.path(page), p); err != nil {
 			return err
@@ -108,8 +113,43 @@ func rewriting(a *forecast.Advice) string {
 // showChanges prints the changes, the most important one first.
 func (c *command) showChanges(a *forecast.Advice) {
 	fmt.Fprintf(c.stdout, "\n  %s\n  %s\n", proof(a), rewriting(a))
-	c.changeList("from the present to the advised layout, the change that saves most first", a.Changes, true)
-	c.changeList("possible too, at another price than dollars", a.Changes, false)
+	changes, rest := worth(a)
+	c.changeList("from the present to the advised layout, the change that saves most first", changes, true)
+	c.changeList("possible too, at another price than dollars", changes, false)
+	if rest != "" {
+		fmt.Fprintf(c.stdout, "\n  %s\n", rest)
+	}
+}
+
+// worthwhile is the part of the price that a listed change saves or costs at least.
+const worthwhile = 0.01
+
+// worth returns the changes that save or cost a part of the price that matters, and says how many others there are. The
+// price is that of the layout before the change.
+func worth(a *forecast.Advice) (changes []forecast.Change, rest string) {
+	price := a.Best.Total
+	for _, x := range a.Changes {
+		if x.Included {
+			price += x.Dollars
+		}
+	}
+	for _, x := range a.Changes { // included ones first
+		if x.Dollars != 0 && math.Abs(x.Dollars) >= worthwhile*price {
+			changes = append(changes, x)
+		}
+		if x.Included {
+			price -= x.Dollars
+		}
+	}
+	switch n := len(a.Changes) - len(changes); n {
+	case 0:
+		return changes, ""
+	case 1:
+		return changes, "1 more change saves or costs less than 1 % of the price: -json lists it"
+	default:
+		return changes, fmt.Sprintf("%d more changes save or cost less than 1 %% of the price each: -json lists them",
+			n)
+	}
 }
 
 // changeList prints the changes that the advised layout includes, or the others.
@@ -136,10 +176,7 @@ func (c *command) changeList(heading string, all []forecast.Change, included boo
 // savingOf says what a change saves in a month, and what it costs once.
 func savingOf(x forecast.Change) string {
 	text := fmt.Sprintf("saves %s a month (%s WCU, %s RCU)", dollars(x.Dollars), number(x.WCU), number(x.RCU))
-	switch {
-	case x.Dollars == 0 && x.WCU == 0 && x.RCU == 0:
-		text = "saves nothing yet"
-	case x.Dollars < 0:
+	if x.Dollars < 0 {
 		text = fmt.Sprintf("costs %s a month more (%s WCU, %s RCU)", dollars(-x.Dollars), number(-x.WCU),
 			number(-x.RCU))
 	}

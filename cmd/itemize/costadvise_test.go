@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,4 +104,68 @@ func pasted(w forecast.Workload, tags string) string {
 		fmt.Fprintf(&b, "\t%s %s %s dynamodbav:%q`\n", field, typ, strings.TrimSuffix(tag, "`"), name)
 	}
 	return b.String() + "}\n" + types
+}
+
+// Advice lists changes that save, or cost, at least 1 % of the price, and counts the others.
+func TestAdviceListsChangesThatMatter(t *testing.T) {
+	change := func(what string, dollars float64) forecast.Change {
+		return forecast.Change{What: what, Dollars: dollars}
+	}
+	for _, x := range []struct {
+		today, best forecast.Forecast
+		changes     []forecast.Change
+		want        []string
+		rest        string
+	}{
+		{
+			forecast.Forecast{Total: 10},
+			forecast.Forecast{Total: 4},
+			[]forecast.Change{
+				change("a", 6), change("b", 0.0000033), change("c", 0), change("d", -0.2),
+				change("e", 0.05), change("f", -0.01),
+				change("possible", 0.05),
+			},
+			[]string{"a", "d", "e", "possible"},
+			"3 more changes save or cost less than 1 % of the price each: -json lists them",
+		},
+		{
+			forecast.Forecast{Total: 10},
+			forecast.Forecast{Total: 10},
+			[]forecast.Change{change("a", 0)},
+			nil,
+			"1 more change saves or costs less than 1 % of the price: -json lists it",
+		},
+		{
+			forecast.Forecast{Total: 0.0001},
+			forecast.Forecast{},
+			[]forecast.Change{change("a", 0.00005)},
+			[]string{"a"},
+			"",
+		},
+		{
+			forecast.Forecast{NotStorable: "too large"},
+			forecast.Forecast{Total: 1},
+			[]forecast.Change{
+				change("a", 0.5), change("b", 0.001),
+			},
+			[]string{"a"},
+			"1 more change saves or costs less than 1 % of the price: -json lists it",
+		},
+		{
+			forecast.Forecast{},
+			forecast.Forecast{},
+			[]forecast.Change{change("a", 0)},
+			nil,
+			"1 more change saves or costs less than 1 % of the price: -json lists it",
+		},
+	} {
+		changes, rest := worth(&forecast.Advice{Today: x.today, Best: x.best, Changes: x.changes})
+		var got []string
+		for _, c := range changes {
+			got = append(got, c.What)
+		}
+		if !slices.Equal(got, x.want) || rest != x.rest {
+			t.Errorf("%v %q, and not %v %q", got, rest, x.want, x.rest)
+		}
+	}
 }
