@@ -224,3 +224,26 @@ func TestFilesHaveOneRecording(t *testing.T) {
 		}
 	}
 }
+
+// A query of an index that a workload cannot describe is named in a note, once for each index.
+func TestQueriesThatDoNotCountAreNoted(t *testing.T) {
+	f := aRecording(0, 48, 1, 50)
+	k := f.Kinds[0]
+	k.Indexes = []Index{{Name: "byState", Hash: "state"}, {Name: "byNothing", Hash: "nothing"}}
+	for _, name := range []string{"byState", "byNothing", "byDay", "byDay"} {
+		k.Operations = append(k.Operations, &Operation{Name: "Query", Count: 4, Query: map[string]int{name: 8}})
+	}
+	w, notes, err := f.Workload(k, 10, forecast.Workload{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(notes, "\n")
+	for name, n := range map[string]int{"byState": 0, "byNothing": 1, "byDay": 1} {
+		if got := strings.Count(all, "queries of the index "+name+" do not count"); got != n {
+			t.Errorf("%d notes of %s: %s", got, name, all)
+		}
+	}
+	if len(w.Indexes) != 1 || w.Indexes[0].Name != "byState" {
+		t.Errorf("%+v", w.Indexes)
+	}
+}

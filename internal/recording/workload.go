@@ -154,7 +154,25 @@ func (k *Kind) addIndexes(w *forecast.Workload, names map[string]bool) (declared
 		}
 		w.Indexes, declared[x.Name] = append(slices.Clone(w.Indexes), i), true
 	}
-	return declared, notes
+	return declared, append(notes, k.madeKeys(declared)...)
+}
+
+// madeKeys returns notes about queried indexes whose keys a model makes of its fields.
+func (k *Kind) madeKeys(declared map[string]bool) (notes []string) {
+	lost := map[string]bool{}
+	for _, o := range k.Operations {
+		for name := range o.Query {
+			listed := slices.ContainsFunc(k.Indexes, func(x Index) bool { return x.Name == name })
+			lost[name] = !declared[name] && !listed
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(lost)) {
+		if lost[name] {
+			notes = append(notes, fmt.Sprintf("queries of the index %s do not count: the model makes its keys: add "+
+				"\"query\" to an operation, and price it with itemize cost model", name))
+		}
+	}
+	return notes
 }
 
 // used returns the attributes that operations name, and whether they use their elements.
