@@ -63,32 +63,70 @@ func measuredTicket(t *testing.T, v madeTicket) forecast.Workload {
 	return w
 }
 
+// ticketChange is an operation of a forecast, and the change of a ticket that it stands for.
+type ticketChange struct {
+	op     forecast.Operation
+	change func(v *madeTicket)
+}
+
+var ticketChanges = []ticketChange{
+	{forecast.Operation{Writes: []string{"State"}}, func(v *madeTicket) { v.State = "shut" }},
+	{forecast.Operation{Writes: []string{"Owner"}}, func(v *madeTicket) { v.Owner = "bob" }},
+	{forecast.Operation{Writes: []string{"Points"}}, func(v *madeTicket) { v.Points = 12346 }},
+	{forecast.Operation{Writes: []string{"Opened"}}, func(v *madeTicket) { v.Opened = v.Opened.Add(time.Hour) }},
+	{forecast.Operation{Writes: []string{"Title"}}, func(v *madeTicket) { v.Title = "x" + v.Title[1:] }},
+	{
+		forecast.Operation{Change: map[string]int{"Comments": 1}},
+		func(v *madeTicket) { v.Comments[4].Text = "x" + v.Comments[4].Text[1:] },
+	},
+	{
+		forecast.Operation{Remove: map[string]int{"Comments": 1}},
+		func(v *madeTicket) { v.Comments = v.Comments[1:] },
+	},
+}
+
+// ticketTable returns a mapper of tickets in a new table.
+func ticketTable(t *testing.T) *mapper.Mapper[madeTicket] {
+	t.Helper()
+	ctx, client := context.Background(), enginetest.Need(t, enginetest.Capacity).Client()
+	m, err := mapper.New[madeTicket](client, mapper.Table("tickets-"+strings.ToLower(rand.Text())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range tables.Of(m) {
+		if _, err := client.CreateTable(ctx, d.Create); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_, _ = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: d.Create.TableName})
+		})
+	}
+	return m
+}
+
+// collectTickets queries an index, and returns the receipt.
+func collectTickets(t *testing.T, m *mapper.Mapper[madeTicket], index string) (r mapper.Receipt) {
+	t.Helper()
+	hash := map[string]any{"byState": "open", "byOwner": "ann", "byAuthor": "eve", "byPoints": "t1"}[index]
+	err := error(nil)
+	if index == "byAuthor" {
+		_, err = query.Of[madeComment](m.Index(index, hash)).Collect(context.Background(), m, mapper.ReceiptTo(&r))
+	} else {
+		_, err = query.Of[madeTicket](m.Index(index, hash)).Collect(context.Background(), m, mapper.ReceiptTo(&r))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // A forecast of a model has the units of all its indexes, of items and of elements, as receipts have them.
 func TestForecastsHaveTheIndexesOfTheModel(t *testing.T) {
 	ctx := context.Background()
 	v := sampleTicket(5)
 	w := measuredTicket(t, v)
-	type change struct {
-		op     forecast.Operation
-		change func(v *madeTicket)
-	}
-	changes := []change{
-		{forecast.Operation{Writes: []string{"State"}}, func(v *madeTicket) { v.State = "shut" }},
-		{forecast.Operation{Writes: []string{"Owner"}}, func(v *madeTicket) { v.Owner = "bob" }},
-		{forecast.Operation{Writes: []string{"Points"}}, func(v *madeTicket) { v.Points = 12346 }},
-		{forecast.Operation{Writes: []string{"Opened"}}, func(v *madeTicket) { v.Opened = v.Opened.Add(time.Hour) }},
-		{forecast.Operation{Writes: []string{"Title"}}, func(v *madeTicket) { v.Title = "x" + v.Title[1:] }},
-		{
-			forecast.Operation{Change: map[string]int{"Comments": 1}},
-			func(v *madeTicket) { v.Comments[4].Text = "x" + v.Comments[4].Text[1:] },
-		},
-		{
-			forecast.Operation{Remove: map[string]int{"Comments": 1}},
-			func(v *madeTicket) { v.Comments = v.Comments[1:] },
-		},
-	}
 	queries := map[string]int{"byState": 1, "byOwner": 1, "byPoints": 1, "byAuthor": 5}
-	for i, c := range changes {
+	for i, c := range ticketChanges {
 		c.op.Name, c.op.PerMonth = string(rune('a'+i)), 1
 		w.Operations = append(w.Operations, c.op)
 	}
@@ -110,18 +148,7 @@ func TestForecastsHaveTheIndexesOfTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := all[0]
-	client := enginetest.Start(t).Client()
-	name := "tickets-" + strings.ToLower(rand.Text())
-	m, err := mapper.New[madeTicket](client, mapper.Table(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range tables.Of(m) {
-		if _, err := client.CreateTable(ctx, d.Create); err != nil {
-			t.Fatal(err)
-		}
-		defer client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: d.Create.TableName})
-	}
+	m := ticketTable(t)
 	r, err := m.Save(ctx, m.New(v))
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +156,7 @@ func TestForecastsHaveTheIndexesOfTheModel(t *testing.T) {
 	if stored := 1 + 5 + 3 + 5; f.Bytes < float64(stored*100) || f.Insert == 0 || r.Predicted().WCU.Expected == 0 {
 		t.Errorf("%v bytes", f.Bytes)
 	}
-	for i, c := range changes {
+	for i, c := range ticketChanges {
 		loaded, err := m.Load(ctx, m.Key("t1"))
 		if err != nil {
 			t.Fatal(err)
@@ -144,22 +171,12 @@ func TestForecastsHaveTheIndexesOfTheModel(t *testing.T) {
 		}
 	}
 	for i, q := range slices.Sorted(maps.Keys(queries)) {
-		hash := map[string]any{"byState": "open", "byOwner": "ann", "byAuthor": "eve", "byPoints": "t1"}[q]
-		var r mapper.Receipt
-		err := error(nil)
-		if q == "byAuthor" {
-			_, err = query.Of[madeComment](m.Index(q, hash)).Collect(ctx, m, mapper.ReceiptTo(&r))
-		} else {
-			_, err = query.Of[madeTicket](m.Index(q, hash)).Collect(ctx, m, mapper.ReceiptTo(&r))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := collectTickets(t, m, q)
 		want := r.Consumed.RCU
 		if q == "byAuthor" { // and the root item of the elements
 			want -= 0.5
 		}
-		if got := f.Operations[len(changes)+i].OnceRCU; got != want {
+		if got := f.Operations[len(ticketChanges)+i].OnceRCU; got != want {
 			t.Errorf("%s: forecast %v RCU, receipt %v", q, got, r)
 		}
 	}

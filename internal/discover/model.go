@@ -39,18 +39,9 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 	}
 	if len(l.Items[0]) == 0 {
 		return none, nil, fmt.Errorf("the workload has no attribute of the root item of %s: add one, such as a key "+
-			"field",
-			e.Name)
+			"field", e.Name)
 	}
-	itemOf := func(k *layout.Kind) []string {
-		switch {
-		case k.Root:
-			return groups[0]
-		case k.From == "":
-			return groups[p.items[k.SortKey.Template]]
-		}
-		return nil
-	}
+	itemOf := func(k *layout.Kind) []string { return p.groupOf(k, groups) }
 	l.Groups = prefixesOf(x, e.Delim, func(k *layout.Kind) string {
 		switch {
 		case k.From != "" && slices.Contains(l.Elements, k.From):
@@ -65,18 +56,28 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 	var more []string
 	l.Indexes, p.entries, more = m.indexes(e, itemOf)
 	notes = append(notes, more...)
-	docs := m.documents()
-	s, err := p.sizes(docs)
+	s, err := p.sizes(m.documents())
 	if err != nil {
 		return none, nil, err
 	}
-	var items [][]int
+	all := s.Items
+	s.Items = nil
 	for _, i := range kept {
-		items = append(items, s.Items[i])
+		s.Items = append(s.Items, all[i])
 	}
-	s.Items = items
 	l.Sizes = s
 	return l, notes, nil
+}
+
+// groupOf returns the group of a fixed item, nil for elements.
+func (p *placing) groupOf(k *layout.Kind, groups [][]string) []string {
+	switch {
+	case k.Root:
+		return groups[0]
+	case k.From == "":
+		return groups[p.items[k.SortKey.Template]]
+	}
+	return nil
 }
 
 // divide returns the attributes of the fixed items, the root item first, and sets the lists whose elements are items.
