@@ -279,6 +279,8 @@ type Receipt struct {
 	AlsoDeleted []Key `json:"alsoDeleted,omitempty"`
 	// Skipped lists the missing tables that a read with SkipMissing skipped.
 	Skipped []string `json:"skipped,omitempty"`
+	// Throttled are the reasons of a write that ended with a *ThrottledError. Retries that succeeded are not counted.
+	Throttled []ThrottlingReason `json:"throttled,omitempty"`
 
 	tally *tally // nil for a receipt of nothing
 }
@@ -324,6 +326,9 @@ func (r Receipt) String() string {
 	}
 	if n := len(r.AlsoDeleted); n > 0 {
 		fmt.Fprintf(&b, "; %s of other writers deleted as well: %s", count(n, "item"), joinKeys(r.AlsoDeleted))
+	}
+	for _, reason := range r.Throttled {
+		fmt.Fprintf(&b, "; throttled: %s", reason)
 	}
 	p.table(&b)
 	return b.String()

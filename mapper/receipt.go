@@ -16,8 +16,9 @@ import (
 // tally collects the requests and costs of an operation, for its receipt.
 type tally struct {
 	operation.Tally
-	// skipped is described at Receipt.
-	skipped []string
+	// skipped and throttled are described at Receipt.
+	skipped   []string
+	throttled []ThrottlingReason
 }
 
 // skip records a skipped table.
@@ -56,7 +57,7 @@ func (t *tally) receipt() *Receipt {
 		},
 		LeftBehind: keysOf(
 			t.LeftBehind,
-		), Carried: keysOf(t.Carried), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped, tally: t,
+		), Carried: keysOf(t.Carried), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped, Throttled: t.throttled, tally: t,
 	}
 }
 
@@ -172,7 +173,7 @@ func receive(r *Receipt) func(*write.Tally, []string) {
 		return nil
 	}
 	return func(t *write.Tally, skipped []string) {
-		*r = *(&tally{operation.Tally{Tally: *t}, skipped}).receipt()
+		*r = *(&tally{Tally: operation.Tally{Tally: *t}, skipped: skipped}).receipt()
 	}
 }
 

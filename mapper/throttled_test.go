@@ -60,10 +60,14 @@ func TestThrottledAnswerKeepsItsReasons(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, read := m.Load(t.Context(), m.Key("1"))
-				_, write := m.Save(t.Context(), m.New(board{ID: "1"}))
+				receipt, write := m.Save(t.Context(), m.New(board{ID: "1"}))
 				want := mapper.ThrottlingReason{
 					Reason: reason, Resource: resource, Limit: limit,
 					Index: strings.HasPrefix(of, "Index"), Write: strings.HasSuffix(of, "Write"),
+				}
+				if !slices.Equal(receipt.Throttled, []mapper.ThrottlingReason{want}) ||
+					!strings.Contains(receipt.String(), cure) {
+					t.Errorf("%s %s: the receipt %v", code, reason, receipt)
 				}
 				for _, err := range []error{read, write} {
 					var got *mapper.ThrottledError
