@@ -17,6 +17,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
+	"github.com/itemize/itemize/tables"
 )
 
 // rental expires as a whole.
@@ -28,10 +29,12 @@ type rental struct {
 	Note  string          `ddb:"sk=NOTE"`
 	Parts []part          `ddb:"sk=PART#{N:02}"`
 	Named map[string]part `ddb:"sk=NAMED#{key}"`
+	Extra string          `ddb:"sk=EXTRA"`
 }
 
 var (
 	rentalNote  = handmade.String[rental, string]("Note", "", func(v *rental) *string { return &v.Note })
+	rentalExtra = handmade.String[rental, string]("Extra", "", func(v *rental) *string { return &v.Extra })
 	rentalOwner = handmade.String[rental, string]("Owner", "", func(v *rental) *string { return &v.Owner })
 )
 
@@ -98,11 +101,11 @@ func (x *rentals) expirations(id string) map[string]string {
 }
 
 // leaves puts an item that an earlier entity of the key has left.
-func (x *rentals) leaves(id, sk string) {
+func (x *rentals) leaves(id, sk, incarnation string) {
 	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	must(enginetest.Start(x.t).Client().PutItem(context.Background(), &dynamodb.PutItemInput{
 		TableName: &x.table, Item: map[string]types.AttributeValue{
-			"PK": text("RENTAL#" + id), "SK": text(sk), "_a": &types.AttributeValueMemberB{Value: []byte("12345678")},
+			"PK": text("RENTAL#" + id), "SK": text(sk), "_a": &types.AttributeValueMemberB{Value: []byte(incarnation)},
 			"gone": &types.AttributeValueMemberN{Value: "9999999999"},
 		},
 	}))(x.t)
@@ -148,6 +151,18 @@ func rentalPatches(x *rentals, id string) map[string]func() (*mapper.Receipt, er
 			e.Value.Owner = "saved"
 			return mapper.Transact(ctx, x.m.SavePart(e), x.parts(id).Add(part{1, "x"}).PatchPart(x.m))
 		},
+		"a fixed item in a transaction": func() (*mapper.Receipt, error) {
+			return mapper.Transact(ctx, note.Patch(rentalNote.Set("n")).PatchPart(x.m),
+				x.parts("second").Put(part{1, "x"}).PatchPart(x.m))
+		},
+		"a fixed item and an element, in two parts": func() (*mapper.Receipt, error) {
+			return mapper.Transact(ctx, note.Patch(rentalNote.Set("n")).PatchPart(x.m),
+				x.parts(id).Add(part{1, "x"}).PatchPart(x.m))
+		},
+		"elements in three parts": func() (*mapper.Receipt, error) {
+			return mapper.Transact(ctx, x.parts(id).Add(part{1, "x"}).PatchPart(x.m),
+				x.parts(id).Add(part{2, "x"}).PatchPart(x.m), x.parts(id).Put(part{3, "x"}).PatchPart(x.m))
+		},
 		"exactly once": func() (*mapper.Receipt, error) {
 			return x.parts(id).Add(part{1, "x"}).Exec(ctx, x.m, mapper.ExactlyOnce())
 		},
@@ -177,7 +192,7 @@ func TestPatchedItemsExpireWithRoot(t *testing.T) {
 					v := rental{ID: at, Until: from, Owner: "o", Parts: []part{{9, "z"}}}
 					must(x.free.Save(ctx, x.free.New(v)))(t)
 					if strings.Contains(move, "leftover") {
-						x.leaves(at, "PART#01")
+						x.leaves(at, "PART#01", "12345678")
 					}
 					write := rentalPatches(x, at)[name]
 					moved := false
@@ -246,6 +261,154 @@ func TestItemsThatExpireWithRootNeedItsExpiry(t *testing.T) {
 		_, err := write()
 		if !errors.Is(err, mapper.ErrNotFound) || len(x.expirations("2")) > 1 {
 			t.Errorf("%s of an expired entity: %v, %v", what, err, x.expirations("2"))
+		}
+	}
+}
+
+// A patch whose first items had another expiry than the root item looks at the other ones again.
+func TestAllItemsOfPatchExpireWithRoot(t *testing.T) {
+	t.Parallel()
+	ctx, now := context.Background(), time.Now().Truncate(time.Second)
+	x := newRentals(t)
+	sets := func(id, sk, expiry string) { // as a save of a program that has not read the other items
+		must(enginetest.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: &x.table, UpdateExpression: ptr("SET gone = :g, #v = :v"),
+			Key: map[string]types.AttributeValue{
+				"PK": &types.AttributeValueMemberS{Value: "RENTAL#" + id},
+				"SK": &types.AttributeValueMemberS{Value: sk},
+			},
+			ExpressionAttributeNames: map[string]string{"#v": "_v"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":g": &types.AttributeValueMemberN{Value: expiry},
+				":v": &types.AttributeValueMemberB{Value: fmt.Appendf(nil, "%08d", x.at.n)},
+			},
+		}))(t)
+	}
+	for n := range 4 {
+		id := fmt.Sprint(n)
+		must(x.free.Save(ctx, x.free.New(rental{ID: id, Until: now.Add(time.Hour)})))(t)
+		x.at.n, x.at.do = 2, func() {
+			x.moves(id, now.Add(2*time.Hour))
+			sets(id, "PART#02", "9999999990")
+			x.at.n, x.at.do = n, func() {
+				to := x.expiries(id)["HEAD"]
+				sets(id, "PART#01", "9999999991")
+				sets(id, "HEAD", to)
+			}
+		}
+		_, err := x.parts(id).Add(part{1, "x"}).And(x.parts(id).Add(part{2, "x"})).Exec(ctx, x.m)
+		all := x.expiries(id)
+		if err != nil || all["PART#01"] != all["HEAD"] || all["PART#02"] != all["HEAD"] || x.at.n >= 0 {
+			t.Errorf("%d: %v, %v, %d requests left", n, err, all, x.at.n+1)
+		}
+	}
+}
+
+// The root item may get a later expiry at the last moment: an item that a patch has created is over then, and not lost.
+func TestPatchedItemExpiresWithRootThatWasExtendedLately(t *testing.T) {
+	t.Parallel()
+	ctx, over := context.Background(), time.Now().Truncate(time.Second).Add(2*time.Second)
+	x := newRentals(t)
+	must(x.free.Save(ctx, x.free.New(rental{ID: "1", Until: over})))(t)
+	e := must(x.free.Load(ctx, x.free.Key("1")))(t)
+	e.Value.Until = over.Add(time.Hour)
+	x.at.n, x.at.do = 2, func() {
+		must(x.free.Save(ctx, e))(t)
+		time.Sleep(time.Until(over.Add(time.Second)))
+	}
+	must(x.parts("1").Add(part{1, "x"}).Exec(ctx, x.m))(t)
+	if all := x.expiries("1"); all["PART#01"] != all["HEAD"] {
+		t.Error(all)
+	}
+}
+
+// A patch reads the root item for its expiry only if it creates items, and its plan says so.
+func TestPatchOfExistingItemReadsNoExpiry(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	x := newRentals(t)
+	must(x.free.Save(ctx, x.free.New(rental{ID: "1", Until: time.Now().Add(time.Hour), Note: "o"})))(t)
+	note := mapperimpl.Item[rental, rental](x.m.Key("1").Item("NOTE"), 1).Patch(rentalNote.Set("n")).IfEntityExists()
+	plan := must(note.Plan(x.m))(t)
+	if r := must(note.Exec(ctx, x.m))(t).Predicted(); r.RootReads != plan.RootReads {
+		t.Errorf("%d reads of the root item, not %d", r.RootReads, plan.RootReads)
+	}
+}
+
+// A patch that puts an item in place of a leftover one makes sure that its entity is still the live one.
+func TestPatchReplacesLeftoverItemsOfLiveEntityOnly(t *testing.T) {
+	t.Parallel()
+	ctx, until := context.Background(), time.Now().Add(time.Hour)
+	x := newRentals(t)
+	for n := 0; ; n++ {
+		id := fmt.Sprint(n)
+		must(x.free.Save(ctx, x.free.New(rental{ID: id, Until: until})))(t)
+		must(x.m.Load(ctx, x.m.Key(id)))(t)
+		x.leaves(id, "NOTE", "12345678")
+		again := false
+		x.at.n, x.at.do = n, func() {
+			again = true
+			must(x.free.DeleteByKey(ctx, x.free.Key(id)))(t)
+			must(x.free.Save(ctx, x.free.New(rental{ID: id, Until: until})))(t)
+		}
+		_, err := mapperimpl.Item[rental, rental](x.m.Key(id).Item("NOTE"), 1).Patch(rentalNote.Set("n")).Exec(ctx, x.m)
+		e := must(x.free.Load(ctx, x.free.Key(id)))(t)
+		if all := x.expiries(id); err != nil || e.Value.Note != "n" || all["NOTE"] != all["HEAD"] {
+			t.Errorf("inserted again before request %d: %v, %q, %v", n, err, e.Value.Note, all)
+		}
+		if !again {
+			break
+		}
+	}
+}
+
+// Each item that a patch puts in place of a leftover one has the expiry that the root item has in the end.
+func TestReplacedLeftoverItemsExpireWithRoot(t *testing.T) {
+	t.Parallel()
+	ctx, until := context.Background(), time.Now().Add(time.Hour)
+	x := newRentals(t)
+	must(x.free.Save(ctx, x.free.New(rental{ID: "1", Until: until})))(t)
+	must(x.m.Load(ctx, x.m.Key("1")))(t)
+	x.leaves("1", "NOTE", "12345678")
+	x.leaves("1", "EXTRA", "12345678")
+	x.at.n, x.at.do = 2, func() {
+		x.moves("1", until.Add(time.Hour))
+		x.leaves("1", "EXTRA", "87654321")
+	}
+	must(mapperimpl.Item[rental, rental](x.m.Key("1").Item("NOTE"), 1).Patch(rentalNote.Set("n")).
+		And(mapperimpl.Item[rental, rental](x.m.Key("1").Item("EXTRA"), 4).Patch(rentalExtra.Set("e"))).
+		Exec(ctx, x.m))(t)
+	if all := x.expiries("1"); all["NOTE"] != all["HEAD"] || all["EXTRA"] != all["HEAD"] {
+		t.Error(all)
+	}
+}
+
+// charter expires as a whole, and its stops are in an index.
+type charter struct {
+	_     struct{}  `ddb:"table=charters,ttl=gone"`
+	_     struct{}  `ddb:"index=whole,hash=IPK,range=ISK,pk=TEXT#{Text},sk={N},on=Stops"`
+	ID    string    `ddb:"pk=CHARTER#{ID}"`
+	Until time.Time `ddb:"sk=HEAD,ttl,all"`
+	Stops []part    `ddb:"sk=STOP#{N:02}"`
+}
+
+// The plan of a patch that adds elements has their sizes with the expiry, in the table and in indexes.
+func TestPlanOfPatchCountsExpiryOfRoot(t *testing.T) {
+	t.Parallel()
+	ctx, client := context.Background(), enginetest.Start(t).Client()
+	m := must(mapper.New[charter](client, mapper.Table("charters"+strings.ReplaceAll(t.Name(), "/", ""))))(t)
+	must(client.CreateTable(ctx, tables.Of(m)[0].Create))(t)
+	must(m.Save(ctx, m.New(charter{ID: "1", Until: time.Now().Add(time.Hour)})))(t)
+	stops := handmade.Elements[charter, part]{Node: handmade.Node(m.Key("1")), Item: 1}
+	add := stops.Add(part{1, strings.Repeat("x", 500)})
+	plan := must(add.Plan(m))(t)
+	r := must(add.Exec(ctx, m))(t).Predicted()
+	if got, want := plan.Items[0].NewBytes, r.Items[0].NewBytes; got != want {
+		t.Errorf("the plan has %d bytes, the receipt %d", got, want)
+	}
+	for name, u := range plan.Indexes {
+		if u.Expected != r.Indexes[name].Expected {
+			t.Errorf("%s: the plan has %v, the receipt %v", name, u, r.Indexes[name])
 		}
 	}
 }

@@ -37,8 +37,9 @@ func (x *Patch) RequireRoot() (*Change, error) {
 	check := &PatchItem{Change: start(x.m, write.Check, x.m.Root(), at), Exists: true, now: x.m.Now, m: x.m}
 	check.Unread, check.ForAdditions = true, true
 	x.Items = append(x.Items, check)
+	check.expiry, check.guards = x.expiry, x.Inherits()
 	if check.expect(); x.bound {
-		x.Bind(x.live)
+		check.bind(x.live)
 	}
 	return check.Change, nil
 }
@@ -89,6 +90,11 @@ func (x *Patch) Written() (live types.AttributeValue, ok bool) {
 		a := x.Items[0].Returned[x.Items[0].Reserved.IncarnationName()]
 		return a, a != nil
 	}
+	for _, ch := range x.Items {
+		if !x.bound && ch.hidden != nil && ch.incarnation != nil {
+			return ch.incarnation, true // in place of a leftover item
+		}
+	}
 	return x.Live()
 }
 
@@ -111,16 +117,17 @@ func (x *Patch) LostRoot(stored []item.Attributes) bool {
 func (x *Patch) ReckonIncarnation() {
 	for _, ch := range x.Items {
 		if ch.Kind == write.Put && !ch.Root {
+			put, expiry := ch.Put, ch.expiry
 			ch.NewSize = ch.WholeSize() + ch.Reserved.IncarnationSize()
 			if ch.inherits() {
-				ch.NewSize += ch.Reserved.AssignExpiry(item.Epoch(x.m.Now())).Size()
+				ch.expiry = item.Epoch(x.m.Now())
+				ch.NewSize += ch.Reserved.AssignExpiry(ch.expiry).Size()
 			}
 			if len(ch.Item.Entries) > 0 {
-				put := ch.Put
 				ch.carry(item.NewToken())
 				ch.index(x.m)
-				ch.Put = put
 			}
+			ch.Put, ch.expiry = put, expiry
 		}
 	}
 }
@@ -134,6 +141,8 @@ func (x *Patch) Unbind() {
 			ch.take(ch.original)
 			ch.plain = nil
 			ch.expect()
+		} else if ch.hidden != nil {
+			ch.Plain()
 		}
 	}
 }

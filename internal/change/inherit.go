@@ -29,15 +29,15 @@ func (x *Patch) Inherits() bool {
 // ExpireWith gives the items that the patch creates the expiry of the root item, as it was read; nil for a root item
 // that is created. Bind, Pin and Make apply it.
 func (x *Patch) ExpireWith(root *item.Image) {
-	var raw, expiry types.AttributeValue
-	if root != nil {
-		raw, expiry = root.Header.Expiry, ExpiryIn(root)
+	var expiry types.AttributeValue
+	if x.expiry = nil; root != nil {
+		x.expiry, expiry = root.Header.Expiry, ExpiryIn(root)
 	}
 	for _, ch := range x.Items {
 		was := ch.expiry
 		switch {
 		case ch.Root:
-			ch.expiry, ch.guards = raw, x.Inherits()
+			ch.expiry, ch.guards = x.expiry, x.Inherits()
 		case ch.inherits():
 			ch.expiry = expiry
 		}
@@ -71,12 +71,13 @@ func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (wr
 	}
 	start := func(kind write.Kind, r *write.Request, terms ...attr.Condition) *Change {
 		ch := start(m, kind, r.Item, r.Place)
-		ch.Unread, ch.Expect = true, write.Expect{Blind: true, Present: true, Terms: terms}
+		ch.Unread, ch.Expect = true, write.Expect{Blind: true, Present: kind == write.Check, Terms: terms}
 		return ch
 	}
-	for _, r := range items {
+	for _, r := range items { // also those whose expiry is over: that of the root item is not
 		ch := start(write.Update, r, func(x *attr.Expression) string {
-			return "(" + m.Reserved.NoIncarnation(x) + " OR " + of(x) + ")"
+			return "attribute_exists(" + x.Name(r.Table.Hash) + ") AND (" + m.Reserved.NoIncarnation(x) + " OR " +
+				of(x) + ")"
 		})
 		if a := m.Reserved.AssignExpiry(ExpiryIn(root)); a.Value != nil {
 			ch.Set = []item.Assignment{a}

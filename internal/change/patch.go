@@ -32,8 +32,9 @@ type Patch struct {
 	// bound reports that the incarnation of the entity is known: live.
 	bound bool
 	live  types.AttributeValue
-	// moved reports that items have another expiry since Bind.
-	moved bool
+	// expiry is that of the root item as it was read last. moved reports that items have another one since Bind.
+	expiry types.AttributeValue
+	moved  bool
 	// token is the incarnation that a root item gets if the patch makes it. made is described at Made.
 	token, made types.AttributeValue
 	Items       []*PatchItem
@@ -510,30 +511,34 @@ func (ch *PatchItem) ours() attr.Condition {
 func (x *Patch) Bind(live types.AttributeValue) {
 	x.bound, x.live, x.moved = true, live, false
 	for _, ch := range x.Items {
-		if ch.original == nil {
-			ch.original = ch.saved()
-		}
-		ch.take(ch.original)
-		ch.bound, ch.incarnation = true, live
-		switch {
-		// the entity gets no incarnation: a created item has none, and writers that have read it know
-		// of none
-		case ch.Root && live == nil:
-			ch.Defaults = slices.DeleteFunc(slices.Clone(ch.Defaults),
-				func(a item.Assignment) bool { return a.Name == ch.Reserved.IncarnationName() })
-		case ch.Root:
-		case ch.Kind == write.Put:
-			ch.carry(live)
-		// with a request for the root item. Make gives an incarnation to others that have none.
-		case ch.makes() && !ch.fixed:
-			if ch.Defaults = slices.Clip(ch.Defaults); live != nil {
-				ch.Defaults = append(ch.Defaults, ch.Reserved.AssignIncarnation(live))
-			}
-			ch.expire()
-		}
-		ch.expect()
-		ch.plain = ch.saved()
+		ch.bind(live)
 	}
+}
+
+func (ch *PatchItem) bind(live types.AttributeValue) {
+	if ch.original == nil {
+		ch.original = ch.saved()
+	}
+	ch.take(ch.original)
+	ch.bound, ch.incarnation = true, live
+	switch {
+	// the entity gets no incarnation: a created item has none, and writers that have read it know
+	// of none
+	case ch.Root && live == nil:
+		ch.Defaults = slices.DeleteFunc(slices.Clone(ch.Defaults),
+			func(a item.Assignment) bool { return a.Name == ch.Reserved.IncarnationName() })
+	case ch.Root:
+	case ch.Kind == write.Put:
+		ch.carry(live)
+	// with a request for the root item. Make gives an incarnation to others that have none.
+	case ch.makes() && !ch.fixed:
+		if ch.Defaults = slices.Clip(ch.Defaults); live != nil {
+			ch.Defaults = append(ch.Defaults, ch.Reserved.AssignIncarnation(live))
+		}
+		ch.expire()
+	}
+	ch.expect()
+	ch.plain = ch.saved()
 }
 
 // BindNew makes the patch the one that makes the entity: its root item, which has to be missing, and
@@ -574,10 +579,11 @@ func (x *Patch) Pin(live types.AttributeValue) {
 		case ch.Root:
 			ch.incarnation = live
 			ch.expect()
-		case ch.incarnation != nil && !attr.Same(ch.incarnation, live):
+		case ch.incarnation != nil && (x.moved || !attr.Same(ch.incarnation, live)):
 			ch.Plain()
 		}
 	}
+	x.moved = false
 }
 
 // Bound reports whether the item has to be of an entity that was read.

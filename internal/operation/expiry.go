@@ -35,13 +35,13 @@ func (p *modify) confirmExpiry(ctx context.Context, root *item.Image, t *Tally) 
 		}
 		last = root
 		if len(stale) > 0 {
-			switch corrected, err := p.correctExpiry(ctx, root, stale, t); {
-			case err != nil:
+			corrected, err := p.correctExpiry(ctx, root, stale, t)
+			if err != nil {
 				return nil, false, err
-			case corrected:
-				return root, true, nil
 			}
-			last = nil // a correction without an answer may not have been applied
+			if !corrected {
+				last = nil // it may not have been applied
+			}
 		}
 		live := false
 		if root, live, err = p.confirmRoot(ctx, t); err != nil || !live {

@@ -96,10 +96,11 @@ type Operation struct {
 	// sent are the requests of each part in the last plan, and readers the readers of their values.
 	sent    []Requests
 	readers change.Readers
-	// covered are checks of root items that another part's request makes unnecessary: they are not sent.
-	covered map[*write.Request]bool
-	// named are the terms of requests with that of a check that they cover: the next plan removes it.
-	named map[*write.Request][]attr.Condition
+	// covered are checks of root items that another part's request makes unnecessary, with that request: they are not
+	// sent.
+	covered map[*write.Request]*write.Request
+	// named are the terms of requests that cover checks with terms: the next plan removes these.
+	named map[*write.Request]terms
 	// outcome is that of the last step.
 	outcome write.Outcome
 	// done are the items that steps have written, of plans of several steps, and rest those that the
@@ -291,37 +292,60 @@ func (x *Operation) plan() (*write.Plan, error) {
 // returns an error for a request that moves the expiry of items which another part adds.
 func (x *Operation) withoutCovered(all []*write.Request) (rest []*write.Request, errs Errors) {
 	x.covered = nil
-	for r, terms := range x.named { // by an earlier plan, from another state of the root item
-		if now := r.Expect.Terms; len(now) == len(terms) && &now[0] == &terms[0] {
-			r.Expect.Terms = now[:len(now)-1]
+	for r, t := range x.named { // by an earlier plan, from another state of the root item
+		if now := r.Expect.Terms; len(now) == len(t.all) && &now[0] == &t.all[0] {
+			r.Expect.Terms = t.own
 		}
 	}
 	x.named = nil
 	for _, check := range all {
-		i := slices.IndexFunc(all, func(r *write.Request) bool { return r.Covers(check) && !x.covered[r] })
+		i := slices.IndexFunc(all, func(r *write.Request) bool { return r.Covers(check) && x.covered[r] == nil })
 		if i < 0 {
 			continue
 		}
 		if x.covered == nil {
-			x.covered = map[*write.Request]bool{}
+			x.covered = map[*write.Request]*write.Request{}
 		}
-		x.covered[check] = true
-		if r := all[i]; r.SetsExpiry() && check.Item.ExpiryOfRoot {
-			errs = append(errs, model.Usagef("mapper: one part of the transaction moves the expiry of %s, and "+
-				"another adds items that expire with it: add them in the part that moves it", r.Place))
-		}
-		if r := all[i]; check.Named != nil && !r.New {
-			r.Expect.Terms = append(slices.Clip(r.Expect.Terms), check.Named)
-			if x.named == nil {
-				x.named = map[*write.Request][]attr.Condition{}
-			}
-			x.named[r] = r.Expect.Terms
-		}
+		x.covered[check] = all[i]
 	}
 	if x.covered == nil {
 		return all, nil
 	}
-	return slices.DeleteFunc(all, func(r *write.Request) bool { return x.covered[r] }), errs
+	for _, check := range all {
+		r := x.covered[check]
+		if r == nil {
+			rest = append(rest, check)
+			continue
+		}
+		for x.covered[r] != nil { // it is not sent either
+			r = x.covered[r]
+		}
+		if x.covered[check] = r; r.SetsExpiry() && check.Item.ExpiryOfRoot {
+			errs = append(errs, model.Usagef("mapper: one part of the transaction moves the expiry of %s, and "+
+				"another adds items that expire with it: add them in the part that moves it", r.Place))
+		}
+		x.require(r, check)
+	}
+	return rest, errs
+}
+
+// terms are the terms of a request without and with those of checks that it covers.
+type terms struct{ own, all []attr.Condition }
+
+// require adds the term of a check to a request that covers it.
+func (x *Operation) require(r, check *write.Request) {
+	if check.Named == nil || r.New {
+		return
+	}
+	if x.named == nil {
+		x.named = map[*write.Request]terms{}
+	}
+	t, ok := x.named[r]
+	if !ok {
+		t.own = r.Expect.Terms
+	}
+	t.all = append(slices.Clip(r.Expect.Terms), check.Named)
+	r.Expect.Terms, x.named[r] = t.all, t
 }
 
 // duplicates returns an error for each two requests on the same item.
@@ -550,7 +574,7 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 		each[0] = partOutcome{x.parts[0], *o}
 		return each
 	}
-	at := 0
+	at, answers := 0, map[*write.Request]answer{}
 	for i, p := range x.parts {
 		each[i] = partOutcome{p, *o}
 		own := &each[i].outcome
@@ -561,16 +585,54 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 			own.Stored = make([]item.Attributes, len(own.Requests))
 		}
 		for n, r := range own.Requests {
-			if x.covered[r] {
+			if x.covered[r] != nil {
 				continue // another part has its answer
 			}
 			if o.Stored != nil {
 				own.Stored[n] = o.Stored[at]
+				answers[r] = answer{own, n}
 			}
 			at++
 		}
 	}
+	x.showPatches(each, answers)
 	return each
+}
+
+// answer is the place of the answer to a request.
+type answer struct {
+	of *write.Outcome
+	n  int
+}
+
+// showPatches gives patches the answers of other parts about root items that their own checks would have refused. The
+// next try shows whether the other part would have been refused too.
+func (x *Operation) showPatches(each []partOutcome, answers map[*write.Request]answer) {
+	shown := map[*write.Request]bool{}
+	changed := func(part Part, n int, root item.Attributes) bool {
+		p := part.base()
+		return p.changedRoot != nil && p.changedRoot(n, root)
+	}
+	for i := range each {
+		own := &each[i].outcome
+		for n, r := range own.Requests {
+			a, ok := answers[x.covered[r]]
+			if !ok {
+				continue
+			}
+			if root := a.of.Stored[a.n]; len(root) > 0 && changed(each[i].Part, n, root) {
+				own.Stored[n], shown[x.covered[r]] = root, true
+			}
+		}
+	}
+	for i := range each {
+		own := &each[i].outcome
+		for n, r := range own.Requests {
+			if shown[r] && !changed(each[i].Part, n, own.Stored[n]) {
+				own.Stored[n] = nil
+			}
+		}
+	}
 }
 
 // resolve asks the records of external values whether a step that commits their pointers was applied.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/estimate"
+	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -25,6 +26,9 @@ type common struct {
 	repeat string
 	// done is called after the part has been written. It may be nil.
 	done func()
+	// changedRoot reports whether the root item, which the part checks in a request, is not as the part has read it. It
+	// is nil for parts that do not read it again.
+	changedRoot func(request int, root item.Attributes) bool
 }
 
 func (s *common) base() *common { return s }

@@ -83,6 +83,11 @@ func Patch(env *Env, spec PatchSpec) (Part, error) {
 		return nil, err
 	}
 	p.Name()
+	p.changedRoot = func(request int, root item.Attributes) bool {
+		stored := make([]item.Attributes, len(p.Items))
+		stored[request] = root
+		return p.ExpiryMoved(stored) || len(p.Stray(stored)) > 0
+	}
 	return p, nil
 }
 
@@ -294,7 +299,7 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 	}
 	added := p.Added()
 	root, live, err := p.confirmRoot(ctx, t)
-	if err == nil && live && p.Inherits() {
+	if err == nil && live && len(added) > 0 && p.Inherits() {
 		root, live, err = p.confirmExpiry(ctx, root, t)
 	}
 	if err != nil {

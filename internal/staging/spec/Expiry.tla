@@ -4,7 +4,7 @@
 (* An adder reads the root item, puts the element with the expiry of it, and  *)
 (* reads the root item again. If that has changed, the adder reads the        *)
 (* element. If its expiry differs, the adder corrects it in a transaction     *)
-(* that requires the expiry of the root item, else it reads the root item     *)
+(* that requires the expiry of the root item. Then it reads the root item     *)
 (* once more. When an adder has succeeded, the element expires with the root  *)
 (* item. One case is excused: a mover has not read the element, because it    *)
 (* was put later, and writes after the adder has succeeded.                   *)
@@ -73,9 +73,8 @@ Correct(a) ==
   /\ IF Fits(read[a].expiry)
      THEN /\ element' = [expiry |-> read[a].expiry, version |-> versions + 1]
           /\ versions' = versions + 1
-          /\ at' = [at EXCEPT ![a] = "ended"]
-     ELSE /\ at' = [at EXCEPT ![a] = "confirm"]
-          /\ UNCHANGED <<element, versions>>
+     ELSE UNCHANGED <<element, versions>>
+  /\ at' = [at EXCEPT ![a] = Again] \* for the sake of other elements
   /\ UNCHANGED <<root, read, late, mover, seenRoot, seenElement, saves, excused, owner>>
 
 \* The adder dies, and its correction arrives later.
