@@ -126,7 +126,10 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 		Estimate: &estimate.Estimator{Model: m, Protocol: protocol, Sizes: sizes}, Blind: s.blind,
 	}
 	m.VersionsOnly = s.versionsOnly
-	g.ended = func(t *tally, _ error) { g.env.Estimate.Observe(&t.Tally.Tally) }
+	g.ended = func(t *tally, err error) {
+		t.failed(err)
+		g.env.Estimate.Observe(&t.Tally.Tally)
+	}
 	if err := g.largeValues(s); err != nil {
 		return nil, err
 	}

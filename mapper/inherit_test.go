@@ -291,13 +291,13 @@ func TestAllItemsOfPatchExpireWithRoot(t *testing.T) {
 			x.moves(id, now.Add(2*time.Hour))
 			sets(id, "PART#02", "9999999990")
 			x.at.n, x.at.do = n, func() {
-				to := x.expiries(id)["HEAD"]
+				to := x.expirations(id)["HEAD"]
 				sets(id, "PART#01", "9999999991")
 				sets(id, "HEAD", to)
 			}
 		}
 		_, err := x.parts(id).Add(part{1, "x"}).And(x.parts(id).Add(part{2, "x"})).Exec(ctx, x.m)
-		all := x.expiries(id)
+		all := x.expirations(id)
 		if err != nil || all["PART#01"] != all["HEAD"] || all["PART#02"] != all["HEAD"] || x.at.n >= 0 {
 			t.Errorf("%d: %v, %v, %d requests left", n, err, all, x.at.n+1)
 		}
@@ -317,7 +317,7 @@ func TestPatchedItemExpiresWithRootThatWasExtendedLately(t *testing.T) {
 		time.Sleep(time.Until(over.Add(time.Second)))
 	}
 	must(x.parts("1").Add(part{1, "x"}).Exec(ctx, x.m))(t)
-	if all := x.expiries("1"); all["PART#01"] != all["HEAD"] {
+	if all := x.expirations("1"); all["PART#01"] != all["HEAD"] {
 		t.Error(all)
 	}
 }
@@ -353,7 +353,7 @@ func TestPatchReplacesLeftoverItemsOfLiveEntityOnly(t *testing.T) {
 		}
 		_, err := mapperimpl.Item[rental, rental](x.m.Key(id).Item("NOTE"), 1).Patch(rentalNote.Set("n")).Exec(ctx, x.m)
 		e := must(x.free.Load(ctx, x.free.Key(id)))(t)
-		if all := x.expiries(id); err != nil || e.Value.Note != "n" || all["NOTE"] != all["HEAD"] {
+		if all := x.expirations(id); err != nil || e.Value.Note != "n" || all["NOTE"] != all["HEAD"] {
 			t.Errorf("inserted again before request %d: %v, %q, %v", n, err, e.Value.Note, all)
 		}
 		if !again {
@@ -378,7 +378,7 @@ func TestReplacedLeftoverItemsExpireWithRoot(t *testing.T) {
 	must(mapperimpl.Item[rental, rental](x.m.Key("1").Item("NOTE"), 1).Patch(rentalNote.Set("n")).
 		And(mapperimpl.Item[rental, rental](x.m.Key("1").Item("EXTRA"), 4).Patch(rentalExtra.Set("e"))).
 		Exec(ctx, x.m))(t)
-	if all := x.expiries("1"); all["NOTE"] != all["HEAD"] || all["EXTRA"] != all["HEAD"] {
+	if all := x.expirations("1"); all["NOTE"] != all["HEAD"] || all["EXTRA"] != all["HEAD"] {
 		t.Error(all)
 	}
 }

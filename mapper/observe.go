@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,9 +87,6 @@ func observe(ctx context.Context, observers []Observer, c Call, ended func(*tall
 		ctx, ends[i] = o.Begin(ctx, c)
 	}
 	return ctx, func(t *tally, err error) {
-		if failed := new(*ThrottledError); errors.As(err, failed) {
-			t.throttled = (*failed).Reasons
-		}
 		ended(t, err)
 		for _, end := range slices.Backward(ends) {
 			end(t.receipt(), err)

@@ -48,6 +48,13 @@ func tallyOf(u *read.Usage) *tally {
 	return &t
 }
 
+// failed records the reasons of the error of a throttled call.
+func (t *tally) failed(err error) {
+	if throttled := new(*ThrottledError); err != nil && errors.As(err, throttled) {
+		t.throttled = (*throttled).Reasons
+	}
+}
+
 // receipt returns the receipt of the requests so far.
 func (t *tally) receipt() *Receipt {
 	return &Receipt{
@@ -57,7 +64,8 @@ func (t *tally) receipt() *Receipt {
 		},
 		LeftBehind: keysOf(
 			t.LeftBehind,
-		), Carried: keysOf(t.Carried), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped, Throttled: t.throttled, tally: t,
+		), Carried: keysOf(t.Carried), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped,
+		Throttled: t.throttled, tally: t,
 	}
 }
 

@@ -283,7 +283,8 @@ func (x *transaction) observe(ctx context.Context, op string) (context.Context, 
 }
 
 // ended records the sizes of items, and the indexes that the transaction found, for each model.
-func (x *transaction) ended(t *tally, _ error) {
+func (x *transaction) ended(t *tally, err error) {
+	t.failed(err)
 	for _, g := range x.engines {
 		var of []write.Done
 		for _, d := range t.Items {
