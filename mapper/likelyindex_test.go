@@ -47,6 +47,7 @@ func TestPatchesExpectEntriesInIndexes(t *testing.T) {
 	}
 	tally := mapperimpl.Item[hive, hive](m.Key("1").Item("TALLY"), 1).Patch(count.Increment(1))
 	parts := handmade.Elements[hive, part]{Node: handmade.Node(m.Key("1")), Item: 2}
+	transactions := enginetest.ReportsTransactions(t)
 	for name, patch := range map[string]func(i int) *mapper.Patch[hive]{
 		"a field": func(i int) *mapper.Patch[hive] { return head(fmt.Sprint(i)) },
 		"a field of the key": func(i int) *mapper.Patch[hive] {
@@ -61,6 +62,9 @@ func TestPatchesExpectEntriesInIndexes(t *testing.T) {
 	} {
 		for i := range 4 {
 			r := must(patch(i+1).Exec(ctx, m))(t)
+			if !transactions && len(r.Predicted().Items) > 1 {
+				continue // DynamoDB Local doubles the entries of transactions
+			}
 			if got := r.Predicted().WCU.Expected; got != r.Consumed.WCU && i > 0 {
 				t.Errorf("%s, no. %d: expected %v WCU, consumed %v: %v", name, i, got, r.Consumed.WCU, r)
 			}

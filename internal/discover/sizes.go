@@ -39,7 +39,7 @@ func (p *placing) sizes(docs []item.Attributes) (*forecast.Sizes, error) {
 	for i, d := range docs {
 		c, err := p.layout.Split(d)
 		if err != nil {
-			return nil, fmt.Errorf("entity %d of the sample: %w", i+1, err)
+			return nil, fmt.Errorf("entity %d of the sample: %w", i+1, layout.Summary(err))
 		}
 		for k := range s.Items {
 			s.Items[k] = append(s.Items[k], 0)

@@ -274,13 +274,21 @@ func (p *Problem) Error() string {
 // position matches the position of an element in the path of an attribute, or its key.
 var position = regexp.MustCompile(`\[(\d+|"(\\.|[^"\\])*")\]`)
 
-// joined joins problems. Elements with the same problem are counted, and the first one is named.
-func joined(errs []error) error {
+// Summary shortens an error of [Layout.Split]: elements with the same problem are counted, and the first one is named.
+func Summary(err error) error {
+	all, several := err.(interface{ Unwrap() []error })
+	if !several {
+		return err
+	}
 	var out []error
 	first := map[string]*Problem{}
 	seen := map[string]bool{}
-	for _, err := range errs {
-		p := err.(*Problem)
+	for _, err := range all.Unwrap() {
+		p, ok := err.(*Problem)
+		if !ok {
+			out = append(out, err)
+			continue
+		}
 		if seen[p.Error()] {
 			continue
 		}

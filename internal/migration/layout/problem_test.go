@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -27,7 +28,7 @@ type problemHive struct {
 }
 
 // Problems of elements are said once with their number, and a problem of several items is said once.
-func TestSplitSaysEachProblemOnce(t *testing.T) {
+func TestSummarySaysEachProblemOnce(t *testing.T) {
 	e, err := schema.Of(reflect.TypeFor[problemHive]())
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func TestSplitSaysEachProblemOnce(t *testing.T) {
 Weights[0].Expires and 299 more: the text is not a time, but it is the expiry
 Names["a \"name\"] 0"].Seen and 299 more: it is not a time of RFC 3339, so that a load of the field Seen would ` +
 		`fail: change the value, or the field's type`
-	if err == nil || err.Error() != want {
+	if err = layout.Summary(err); err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
 }

@@ -42,16 +42,16 @@ func (s *splitter) fault(attribute, format string, args ...any) {
 
 // Split returns the items of a monolith, which it does not change. They lack the keys of the monolith's
 // table that belong to no field, and the library's reserved attributes. The error joins a *[Problem]
-// for each obstacle, and one for all elements with the same. [Layout.Join] of the result is exactly the monolith.
+// for each obstacle. [Layout.Join] of the result is exactly the monolith.
 func (x *Layout) Split(doc item.Attributes) (*Collection, error) {
 	s := &splitter{Layout: x, doc: doc, out: &Collection{}, residue: item.Attributes{}}
 	s.partition()
 	if s.errs != nil {
-		return nil, joined(s.errs)
+		return nil, errors.Join(s.errs...)
 	}
 	root := s.single(x.Root)
 	if root == nil {
-		return nil, joined(s.errs)
+		return nil, errors.Join(s.errs...)
 	}
 	s.out.Items = append(s.out.Items, root)
 	for _, k := range x.Kinds {
@@ -68,7 +68,7 @@ func (x *Layout) Split(doc item.Attributes) (*Collection, error) {
 	s.rest(root)
 	s.check()
 	if s.errs != nil {
-		return nil, joined(s.errs)
+		return nil, errors.Join(s.errs...)
 	}
 	return s.out, nil
 }

@@ -98,20 +98,20 @@ func (x *lastings) patch(m *mapper.Mapper[lasting], n int) (p *mapper.Patch[last
 }
 
 // adder creates items by a patch, alone or in a transaction with another entity's.
-func (x *lastings) adder(name string, n int, together bool) explore.Actor {
+func (x *lastings) adder(name string, n int, inTransaction bool) explore.Actor {
 	return explore.Actor{Name: name, Do: func(ctx context.Context, net *explore.Transport) {
 		m := x.mapperOf(newClient(x.lab.base, net, setup{}))
 		p, creates := x.patch(m, n)
 		e := &event{what: fmt.Sprint("patch ", n), creates: creates, start: x.run.Now()}
-		if together {
+		if inTransaction {
 			other := mapperimpl.Item[lasting, lasting](m.Key(x.id+"b").Item("A"), 0).Patch(originOfLasting.Set(name))
 			_, e.err = mapper.Transact(ctx, p.PatchPart(m), other.PatchPart(m))
 		} else {
 			_, e.err = p.Exec(ctx, m)
 		}
 		e.end, e.crashed = x.run.Now(), net.Crashed()
-		e.atomic = together || n%6 == 3
-		e.echoes = net.Faulty && !together && (n%6 == 1 || n%6 == 4)
+		e.atomic = inTransaction || n%6 == 3
+		e.echoes = net.Faulty && !inTransaction && (n%6 == 1 || n%6 == 4)
 		x.events = append(x.events, e)
 	}}
 }
