@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"unsafe"
 
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/schema"
@@ -163,7 +164,7 @@ func (e *Entity[T]) set(s *state) {
 // refresh sets the selection of the entity, which a write can change.
 func (e *Entity[T]) refresh() {
 	s := e.state
-	door.Query.Set(&e.node, s.Selection)
+	door.Query.Set(unsafe.Pointer(&e.node), s.Selection)
 }
 
 // owns refuses an entity of another mapper.

@@ -3,6 +3,7 @@ package mapper
 import (
 	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/door"
@@ -12,7 +13,11 @@ import (
 	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/tabledef"
+	"github.com/itemize/itemize/query"
 )
+
+// no is the model where none is known: the memory of a node or a patch does not depend on its types.
+type no = struct{}
 
 func init() {
 	door.Mapper.StoreObjects = func(o large.Objects, buckets func(declared string) string) any {
@@ -41,14 +46,16 @@ func init() {
 	}
 	door.Mapper.TablesOf = func(m any, period string) []*tabledef.Table { return engineOf(m).tablesOf(period) }
 	door.Mapper.Model = func(m any) *model.Model { return engineOf(m).model }
-	door.Mapper.Item = func(to, node any, of expr.Target) {
-		to.(interface{ become(any, expr.Target) }).become(node, of)
+	door.Mapper.Item = func(to, node unsafe.Pointer, of expr.Target) {
+		*(*ItemNode[no, no])(to) = ItemNode[no, no]{(*query.Node[no])(node), of}
 	}
-	door.Mapper.Patch = func(to, node, changes any) {
-		to.(interface{ become(node, changes any) }).become(node, changes)
+	door.Mapper.Patch = func(to, node unsafe.Pointer, changes [][]expr.Change) {
+		item := expr.Change{Item: expr.OfField}
+		of := patchOfFields(specOf[no]((*query.Node[no])(node)), item, changes)
+		*(*ItemPatch[no, no])(to) = ItemPatch[no, no]{Patch[no]{of}, item}
 	}
-	door.Mapper.Change = func(to, node any, c expr.Change) {
-		to.(interface{ become(any, expr.Change) }).become(node, c)
+	door.Mapper.Change = func(to, node unsafe.Pointer, c expr.Change) {
+		*(*Patch[no])(to) = *newPatch((*query.Node[no])(node), c)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"unsafe"
 
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
@@ -72,7 +73,8 @@ func (m *Mapper[T]) resolved(s query.Selection[T]) selection.Selection {
 
 // specOf returns a selection as data.
 func specOf[T any](s query.Selection[T]) selection.Selection {
-	return door.Query.Spec(s)
+	n, _ := query.Join(s).(*query.Node[T])
+	return door.Query.Spec(unsafe.Pointer(n))
 }
 
 // New returns an entity that is not stored yet. Its first Save inserts it.
@@ -96,7 +98,7 @@ func (m *Mapper[T]) Key(values ...any) *query.Key[T] {
 
 func (m *Mapper[T]) keyOf(s selection.Selection) *query.Key[T] {
 	k := new(query.Key[T])
-	door.Query.Bind(k, m.get().model, s)
+	door.Query.Key(unsafe.Pointer(k), m.get().model, s)
 	return k
 }
 
@@ -107,7 +109,7 @@ func (m *Mapper[T]) keyOf(s selection.Selection) *query.Key[T] {
 func (m *Mapper[T]) Index(name string, values ...any) *query.Items[T] {
 	model := m.get().model
 	x := new(query.Items[T])
-	door.Query.Bind(x, model, model.SelectIndex(name, values))
+	door.Query.Items(unsafe.Pointer(x), model, model.SelectIndex(name, values))
 	return x
 }
 

@@ -3,7 +3,6 @@ package mapper
 import (
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/expr"
-	"github.com/itemize/itemize/query"
 )
 
 // ItemNode selects one item: an item of fields, or one element by its whole key. R is the type of its
@@ -21,14 +20,3 @@ func (n *ItemNode[T, R]) Patch(changes ...field.Change[R]) *ItemPatch[T, R] {
 // Delete deletes the item. An element must exist. A root is deleted with its entity only, by
 // Mapper.Delete.
 func (n *ItemNode[T, R]) Delete() *Patch[T] { return newPatch(n.node, n.of.Removal()) }
-
-// become makes it the node of one item.
-func (n *ItemNode[T, R]) become(node any, of expr.Target) { n.node, n.of = node.(*query.Node[T]), of }
-
-// become makes it a patch of an entity's fields.
-func (p *ItemPatch[T, R]) become(node, changes any) {
-	*p = *newItemPatch(node.(*query.Node[T]), expr.Change{Item: expr.OfField}, changes.([]field.Change[R]))
-}
-
-// become makes it the patch of one change of the entity of a node.
-func (p *Patch[T]) become(node any, c expr.Change) { *p = *newPatch(node.(*query.Node[T]), c) }

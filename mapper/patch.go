@@ -126,14 +126,23 @@ type patch[T any] = Patch[T]
 
 // newItemPatch returns the patch of an item's fields.
 func newItemPatch[T, R any](n *query.Node[T], item expr.Change, changes []field.Change[R]) *ItemPatch[T, R] {
-	is := patchOfNode(specOf[T](n))
+	all := make([][]expr.Change, len(changes))
+	for i := range changes {
+		all[i] = door.Field.Changes(&changes[i])
+	}
+	return &ItemPatch[T, R]{Patch[T]{patchOfFields(specOf[T](n), item, all)}, item}
+}
+
+// patchOfFields returns the patch of changes of an item's fields.
+func patchOfFields(node selection.Selection, item expr.Change, changes [][]expr.Change) entityPatch {
+	is := patchOfNode(node)
 	if len(changes) == 0 {
 		is = is.with(expr.Nothing)
 	}
 	for _, c := range changes {
-		is = is.change(item, door.Field.Changes(&c))
+		is = is.change(item, c)
 	}
-	return &ItemPatch[T, R]{Patch[T]{is}, item}
+	return is
 }
 
 // newPatch returns a patch of the entity of a node.

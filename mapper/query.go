@@ -3,6 +3,7 @@ package mapper
 import (
 	"context"
 	"iter"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -29,7 +30,7 @@ func (m *Mapper[T]) Entities(ctx context.Context, q *query.Query[T, T], options 
 			yield(nil, m.get().model.Errorf("the query of Entities is nil: pass one"))
 			return
 		}
-		for hit, err := range door.Query.Entities(ctx, q, m.get(), options) {
+		for hit, err := range door.Query.Entities(ctx, unsafe.Pointer(q), m.get(), options) {
 			var e *Entity[T]
 			if err == nil {
 				e = &Entity[T]{Value: *hit.Value.(*T)}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/door"
@@ -335,11 +336,11 @@ func TestLimitForever(t *testing.T) {
 	}
 	must(clean.Save(ctx, late, mapper.Blind()))(t) // left over
 	m := must(mapper.New[diary](client(t, smallPages(3, -1, nil), 1), mapper.Table(table)))(t)
-	sel := door.Query.Spec(m.Key("1").Prefix("E#2024-01-02#"))
+	sel := door.Query.Spec(unsafe.Pointer(m.Key("1").Prefix("E#2024-01-02#")))
 	sel.Parts = slices.Clone(sel.Parts)
 	sel.Parts[0].Keep = &selection.Filter{Item: 1, Source: 0, KeyField: -1, From: selection.At(at.Add(time.Hour))}
 	node := new(query.Node[diary])
-	door.Query.Set(node, sel)
+	door.Query.Set(unsafe.Pointer(node), sel)
 	for range 3 {
 		if _, err := query.Of[happen](node).Limit(2).Collect(ctx, m,
 			mapper.Strong()); err != nil {

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"iter"
+	"unsafe"
 
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/model"
@@ -10,25 +11,21 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
+// no is the model where none is known: the memory of a Node, Key, Items or Query does not depend on its types. A method
+// of these types would be compiled for each model, and again for each generated type that embeds a node.
+type no = struct{}
+
 func init() {
-	door.Query.Spec = func(s any) selection.Selection {
-		return spec(s, func() selection.Selection { return s.(specified).selected() })
+	door.Query.Spec = func(node unsafe.Pointer) selection.Selection { return specOf((*Node[no])(node)) }
+	door.Query.Set = func(node unsafe.Pointer, s selection.Selection) { (*Node[no])(node).spec = s }
+	door.Query.Key = func(key unsafe.Pointer, m *model.Model, s selection.Selection) {
+		*(*Key[no])(key) = Key[no]{node: Node[no]{s}, model: m}
 	}
-	door.Query.Set = func(node any, s selection.Selection) { node.(specified).set(s) }
-	door.Query.Bind = func(to any, m *model.Model, s selection.Selection) { to.(bound).bind(m, s) }
-	door.Query.Entities = func(ctx context.Context, q any, r search.Runner, options any,
+	door.Query.Items = func(items unsafe.Pointer, m *model.Model, s selection.Selection) {
+		*(*Items[no])(items) = Items[no]{Node[no]{s}, m}
+	}
+	door.Query.Entities = func(ctx context.Context, q unsafe.Pointer, r search.Runner, options any,
 	) iter.Seq2[search.Hit, error] {
-		return q.(interface{ entities() *definition }).entities().hits(ctx, r, options.([]ReadOption))
+		return (*Query[no, no])(q).is.ofEntities().hits(ctx, r, options.([]ReadOption))
 	}
 }
-
-// specified is a selection of any model, and bound one that knows its model.
-type (
-	specified interface {
-		selected() selection.Selection
-		set(s selection.Selection)
-	}
-	bound interface {
-		bind(m *model.Model, s selection.Selection)
-	}
-)

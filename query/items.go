@@ -16,8 +16,6 @@ type Items[T any] struct {
 	model *model.Model
 }
 
-func (x *Items[T]) bind(m *model.Model, s selection.Selection) { x.spec, x.model = s, m }
-
 func (x *Items[T]) narrowed(from, to *any, begin *string) *Node[T] {
 	if x.model == nil {
 		return &x.node

@@ -32,8 +32,6 @@ func (k *Key[T]) Items(name string, values ...any) *Items[T] {
 	return &Items[T]{Node[T]{k.model.SelectItems(k.spec, name, values)}, k.model}
 }
 
-func (k *Key[T]) bind(m *model.Model, s selection.Selection) { k.spec, k.model = s, m }
-
 // scope returns the key without its type, whose methods do the work.
 func (k *Key[T]) scope() scope { return scope{&k.spec, k.model.Schema, k.table} }
 

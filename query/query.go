@@ -167,8 +167,6 @@ func (d definition) ofRoots() definition {
 	return d
 }
 
-func (q *Query[T, E]) entities() *definition { return q.is.ofEntities() }
-
 func (d definition) ofEntities() *definition {
 	d.entities = true
 	return &d

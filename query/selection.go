@@ -13,15 +13,10 @@ type Selection[T any] interface{ selection(*T) selection.Selection }
 
 // specOf returns a selection as data.
 func specOf[T any](s Selection[T]) selection.Selection {
-	return spec(s, func() selection.Selection { return s.selection(nil) })
-}
-
-// spec returns a selection that another function reads.
-func spec(s any, read func() selection.Selection) selection.Selection {
 	if isNil(s) {
 		return selection.Selection{Err: errNilSelection}
 	}
-	spec := read()
+	spec := s.selection(nil)
 	if spec.Err == nil && spec.Parts == nil && spec.Targets == nil {
 		spec.Err = errEmptySelection
 	}
@@ -45,16 +40,12 @@ type Node[T any] struct{ spec selection.Selection }
 // node is embedded without an exported field.
 type node[T any] = Node[T]
 
-func (n *Node[T]) selection(*T) selection.Selection { return n.selected() }
-
-func (n *Node[T]) selected() selection.Selection {
+func (n *Node[T]) selection(*T) selection.Selection {
 	if n == nil {
 		return selection.Selection{}
 	}
 	return n.spec
 }
-
-func (n *Node[T]) set(s selection.Selection) { n.spec = s }
 
 // Join selects several parts of one entity. Single items are read together.
 func Join[T any](selections ...Selection[T]) Selection[T] {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"iter"
 	"time"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -33,16 +34,16 @@ var Field struct {
 	Condition func(condition any) expr.Condition
 }
 
-// Query has functions of package query.
+// Query has functions of package query. A pointer is to a value of a type with type parameters, whose memory does not
+// depend on them.
 var Query struct {
-	// Spec returns a query.Selection as data, and Set makes a *query.Node that of a selection.
-	Spec func(s any) selection.Selection
-	Set  func(node any, s selection.Selection)
-	// Bind makes a *query.Key or *query.Items that of a selection of a model.
-	Bind func(to any, m *model.Model, s selection.Selection)
-	// Entities runs a *query.Query of entities, and yields their snapshots with them. options is a
-	// []query.ReadOption.
-	Entities func(ctx context.Context, q any, r search.Runner, options any) iter.Seq2[search.Hit, error]
+	// Spec returns the selection of a query.Node as data, and Set makes it that of a selection.
+	Spec func(node unsafe.Pointer) selection.Selection
+	Set  func(node unsafe.Pointer, s selection.Selection)
+	// Key makes a query.Key, and Items a query.Items, that of a selection of a model.
+	Key, Items func(to unsafe.Pointer, m *model.Model, s selection.Selection)
+	// Entities runs a query.Query of entities, and yields their snapshots with them. options is a []query.ReadOption.
+	Entities func(ctx context.Context, q unsafe.Pointer, r search.Runner, options any) iter.Seq2[search.Hit, error]
 }
 
 // Mapper has functions of package mapper. An m is a *mapper.Mapper.
@@ -70,11 +71,11 @@ var Mapper struct {
 	Model func(m any) *model.Model
 	// Throttled returns the *mapper.ThrottledError of an error, if it is one.
 	Throttled func(label string, err error) error
-	// Item makes a *mapper.ItemNode that of an item. Patch makes a *mapper.ItemPatch that of changes of an entity's
-	// fields, and Change a *mapper.Patch that of one change. node is a *query.Node.
-	Item   func(to, node any, of expr.Target)
-	Patch  func(to, node, changes any)
-	Change func(to, node any, c expr.Change)
+	// Item makes a mapper.ItemNode that of an item. Patch makes a mapper.ItemPatch that of changes of an entity's
+	// fields, and Change a mapper.Patch that of one change. node is a query.Node. The pointers are as those of Query.
+	Item   func(to, node unsafe.Pointer, of expr.Target)
+	Patch  func(to, node unsafe.Pointer, changes [][]expr.Change)
+	Change func(to, node unsafe.Pointer, c expr.Change)
 }
 
 // Blob has functions of package blob, for the command itemize.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"unsafe"
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/codec"
@@ -27,12 +28,12 @@ var whole = []selection.Target{{Kind: selection.TargetWhole}}
 
 func node[T any](s selection.Selection) *query.Node[T] {
 	n := new(query.Node[T])
-	door.Query.Set(n, s)
+	door.Query.Set(unsafe.Pointer(n), s)
 	return n
 }
 
 func spec[T any](n *query.Node[T]) selection.Selection {
-	return door.Query.Spec(n)
+	return door.Query.Spec(unsafe.Pointer(n))
 }
 
 // target returns a node with another target.
@@ -79,14 +80,14 @@ func Next[T any](n *query.Node[T], parts int, args ...Argument) *query.Node[T] {
 func Item[T, R any](n *query.Node[T], item int) *mapper.ItemNode[T, R] {
 	part := reflect.TypeFor[T]() != reflect.TypeFor[R]()
 	x := new(mapper.ItemNode[T, R])
-	door.Mapper.Item(x, n, expr.Target{Item: item, Part: part})
+	door.Mapper.Item(unsafe.Pointer(x), unsafe.Pointer(n), expr.Target{Item: item, Part: part})
 	return x
 }
 
 // Element returns the node of one element. n has the values of all placeholders.
 func Element[T, E any](n *query.Node[T], item int) *mapper.ItemNode[T, E] {
 	x := new(mapper.ItemNode[T, E])
-	door.Mapper.Item(x, n, element(spec(n), item))
+	door.Mapper.Item(unsafe.Pointer(x), unsafe.Pointer(n), element(spec(n), item))
 	return x
 }
 
@@ -101,7 +102,11 @@ func element(s selection.Selection, item int) expr.Target {
 // Patch returns a patch of an entity's fields.
 func Patch[T any](n *query.Node[T], changes []field.Change[T]) *mapper.ItemPatch[T, T] {
 	p := new(mapper.ItemPatch[T, T])
-	door.Mapper.Patch(p, n, changes)
+	all := make([][]expr.Change, len(changes))
+	for i := range changes {
+		all[i] = door.Field.Changes(&changes[i])
+	}
+	door.Mapper.Patch(unsafe.Pointer(p), unsafe.Pointer(n), all)
 	return p
 }
 
@@ -118,7 +123,7 @@ func Put[T, E any](n *query.Node[T], item int, key any, element E) *mapper.Patch
 
 func store[T any](n *query.Node[T], c expr.Change) *mapper.Patch[T] {
 	p := new(mapper.Patch[T])
-	door.Mapper.Change(p, n, c)
+	door.Mapper.Change(unsafe.Pointer(p), unsafe.Pointer(n), c)
 	return p
 }
 

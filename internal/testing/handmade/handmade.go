@@ -84,9 +84,7 @@ func Row[R any](h field.Of[R]) codec.Row { return door.Field.Row(h) }
 
 // Node returns a selection as a node.
 func Node[T any](s query.Selection[T]) *query.Node[T] {
-	n := new(query.Node[T])
-	door.Query.Set(n, door.Query.Spec(s))
-	return n
+	return query.Join(s).(*query.Node[T])
 }
 
 // Entity is the node of a whole entity.
