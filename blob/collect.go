@@ -89,7 +89,7 @@ func Scan() CollectOption { return collectFunc(func(c *collecting) { c.scan = tr
 // at least [Grace] ago. It may run at any time, and several at once. If an error ends it, the result
 // has the progress.
 func Collect[T any](ctx context.Context, m *mapper.Mapper[T], options ...CollectOption) (*Collected, error) {
-	c, err := door.Mapper.Collector(m)
+	c, err := door.Mapper.Engine(m).Collector()
 	if err != nil {
 		return &Collected{full: &large.Report{}}, err
 	}

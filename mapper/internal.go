@@ -2,7 +2,6 @@ package mapper
 
 import (
 	"fmt"
-	"time"
 	"unsafe"
 
 	"github.com/itemize/itemize/internal/compression"
@@ -12,7 +11,6 @@ import (
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/tabledef"
 	"github.com/itemize/itemize/query"
 )
 
@@ -31,20 +29,14 @@ func init() {
 	}
 	door.Mapper.Detach = func(e any) { e.(interface{ detach() }).detach() }
 	door.Mapper.Throttled = throttled
-	door.Mapper.Collector = func(m any) (*large.Collector, error) { return engineOf(m).collector() }
-	door.Mapper.ModelOf = func(c any, e *schema.Entity, o any) (*model.Model, *large.Collector, error) {
+	door.Mapper.Engine = func(m any) door.Engine { return engineOf(m) }
+	door.Mapper.EngineOf = func(c any, e *schema.Entity, o any) (door.Engine, *model.Model, error) {
 		g, err := newEngine(c.(Client), e, nil, settingsOf(o.([]Option)))
 		if err != nil {
 			return nil, nil, err
 		}
-		collector, err := g.collector()
-		return g.model, collector, err
+		return g, g.model, nil
 	}
-	door.Mapper.Tables = func(m any) []*tabledef.Table { return engineOf(m).tables() }
-	door.Mapper.TablesAt = func(m any, times []time.Time) ([]*tabledef.Table, error) {
-		return engineOf(m).tablesAt(times)
-	}
-	door.Mapper.TablesOf = func(m any, period string) []*tabledef.Table { return engineOf(m).tablesOf(period) }
 	door.Mapper.Model = func(m any) *model.Model { return engineOf(m).model }
 	door.Mapper.Item = func(to, node unsafe.Pointer, of expr.Target) {
 		*(*ItemNode[no, no])(to) = ItemNode[no, no]{(*query.Node[no])(node), of}

@@ -101,7 +101,7 @@ func regionOf(client Client) string {
 	return o.Region
 }
 
-func (g *engine) collector() (*large.Collector, error) {
+func (g *engine) Collector() (*large.Collector, error) {
 	if g.env.External == nil {
 		return nil, g.model.Errorf("no field has external values (chunk, s3=): nothing to collect")
 	}

@@ -95,7 +95,7 @@ func TestNoErrorContainsStoredValues(t *testing.T) {
 func stored(t *testing.T, client *dynamodb.Client, f *fixture) map[*item.Table][]item.Attributes {
 	t.Helper()
 	all := map[*item.Table][]item.Attributes{}
-	for _, table := range f.Tables {
+	for _, table := range f.Model.Tables {
 		out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table.Name})
 		if err != nil {
 			t.Fatal(err)

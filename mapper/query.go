@@ -30,7 +30,7 @@ func (m *Mapper[T]) Entities(ctx context.Context, q *query.Query[T, T], options 
 			yield(nil, m.get().model.Errorf("the query of Entities is nil: pass one"))
 			return
 		}
-		for hit, err := range door.Query.Entities(ctx, unsafe.Pointer(q), m.get(), options) {
+		for hit, err := range door.Query.Entities(unsafe.Pointer(q)).Hits(ctx, m.get(), options) {
 			var e *Entity[T]
 			if err == nil {
 				e = &Entity[T]{Value: *hit.Value.(*T)}

@@ -8,22 +8,22 @@ import (
 	"github.com/itemize/itemize/internal/tabledef"
 )
 
-// tables returns the tables that the model needs now.
-func (g *engine) tables() []*tabledef.Table {
+// Tables returns the tables that the model needs now.
+func (g *engine) Tables() []*tabledef.Table {
 	if g.model.Schema.Periods == nil {
-		return g.tablesOf("")
+		return g.TablesOf("")
 	}
 	var all []*tabledef.Table
 	for n := range g.model.Times.Ahead + 1 {
-		all = append(all, g.tablesOf(g.model.PeriodAt(g.model.Now(), n))...)
+		all = append(all, g.TablesOf(g.model.PeriodAt(g.model.Now(), n))...)
 	}
 	return all
 }
 
-// tablesAt returns the tables that the model needs for some times.
-func (g *engine) tablesAt(times []time.Time) ([]*tabledef.Table, error) {
+// TablesAt returns the tables that the model needs for some times.
+func (g *engine) TablesAt(times []time.Time) ([]*tabledef.Table, error) {
 	if g.model.Schema.Periods == nil {
-		return g.tablesOf(""), nil
+		return g.TablesOf(""), nil
 	}
 	var all []*tabledef.Table
 	var names []string
@@ -33,14 +33,14 @@ func (g *engine) tablesAt(times []time.Time) ([]*tabledef.Table, error) {
 			return nil, g.model.Errorf("the table of %s: %w", at.Format(time.DateOnly), err)
 		}
 		if !slices.Contains(names, p) {
-			names, all = append(names, p), append(all, g.tablesOf(p)...)
+			names, all = append(names, p), append(all, g.TablesOf(p)...)
 		}
 	}
 	return all, nil
 }
 
-// tablesOf returns the tables of a period.
-func (g *engine) tablesOf(period string) []*tabledef.Table {
+// TablesOf returns the tables of a period.
+func (g *engine) TablesOf(period string) []*tabledef.Table {
 	var names []string
 	for i := range g.model.Tables {
 		names = append(names, g.model.Table(i, period).Name)

@@ -24,8 +24,12 @@ func init() {
 	door.Query.Items = func(items unsafe.Pointer, m *model.Model, s selection.Selection) {
 		*(*Items[no])(items) = Items[no]{Node[no]{s}, m}
 	}
-	door.Query.Entities = func(ctx context.Context, q unsafe.Pointer, r search.Runner, options any,
-	) iter.Seq2[search.Hit, error] {
-		return (*Query[no, no])(q).is.ofEntities().hits(ctx, r, options.([]ReadOption))
-	}
+	door.Query.Entities = func(q unsafe.Pointer) door.Entities { return entities{(*Query[no, no])(q).is.ofEntities()} }
+}
+
+type entities struct{ *definition }
+
+// Hits is described at door.Entities.
+func (e entities) Hits(ctx context.Context, r search.Runner, options any) iter.Seq2[search.Hit, error] {
+	return e.hits(ctx, r, options.([]ReadOption))
 }

@@ -118,7 +118,7 @@ type Report struct {
 func Maintain[T any](ctx context.Context, m *mapper.Mapper[T], client Client, o Maintenance) (*Report, error) {
 	x := &tabledef.Maintenance{
 		Model: door.Mapper.Model(m), Client: client, Change: !o.DryRun,
-		Tables: func(period string) []*tabledef.Table { return door.Mapper.TablesOf(m, period) },
+		Tables: func(period string) []*tabledef.Table { return door.Mapper.Engine(m).TablesOf(period) },
 		Create: o.Create, ColdAfter: o.ColdAfter, Drop: o.Drop, Export: o.Export,
 	}
 	x.Cold = append(x.Cold, o.Cold...)

@@ -33,13 +33,13 @@ type Definition struct {
 // the tables rotate by time, they are those of the present period and of the next ones
 // ([mapper.TimeTables]).
 func Of[T any](m *mapper.Mapper[T]) []Definition {
-	return definitions(door.Mapper.Tables(m))
+	return definitions(door.Mapper.Engine(m).Tables())
 }
 
 // At returns the tables for some times of a model whose tables rotate by time, each once. A time that
 // cannot be in a table name is an error.
 func At[T any](m *mapper.Mapper[T], times ...time.Time) ([]Definition, error) {
-	all, err := door.Mapper.TablesAt(m, times)
+	all, err := door.Mapper.Engine(m).TablesAt(times)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/inspect"
 	"github.com/itemize/itemize/internal/item"
@@ -145,7 +144,7 @@ func (c *command) inspector(a *checkAsked, table string, packages []string, tags
 	}
 	var declared []string
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		m, collector, err := door.Mapper.ModelOf(client, found[name], options)
+		m, collector, err := modelOf(client, found[name], options)
 		external := slices.ContainsFunc(found[name].Items, (*schema.Item).HasExternal)
 		here := false
 		for _, t := range found[name].Tables {

@@ -14,6 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/gen"
 	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/s3store"
@@ -184,7 +185,7 @@ func (c *command) gc(args []string) error {
 	if a.scan {
 		options = append(options, blob.Scan())
 	}
-	_, collector, err := door.Mapper.ModelOf(client, e, of)
+	_, collector, err := modelOf(client, e, of)
 	if err != nil && a.records == "" && strings.Contains(err.Error(), "mapper.LargeRecords") {
 		return fmt.Errorf("%w; or name it here by -records", err)
 	}
@@ -286,4 +287,14 @@ func (c *command) collected(done *large.Report, acted bool) {
 	if !acted {
 		printf("nothing was written: add -delete to delete")
 	}
+}
+
+// modelOf returns the model of a schema, and its collector. The error is of the collector if there is a model.
+func modelOf(client mapper.Client, e *schema.Entity, options []mapper.Option) (*model.Model, *large.Collector, error) {
+	g, m, err := door.Mapper.EngineOf(client, e, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	collector, err := g.Collector()
+	return m, collector, err
 }

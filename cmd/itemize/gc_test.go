@@ -74,7 +74,7 @@ func TestGC(t *testing.T) {
 		}
 		e.Value.Script, e.Value.Poster = strings.Repeat("second ", 500), []byte(strings.Repeat("second ", 500))
 	}
-	c, err := door.Mapper.Collector(m)
+	c, err := door.Mapper.Engine(m).Collector()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,13 +69,13 @@ func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (wr
 	if root.Header.Incarnation == nil {
 		of = m.Reserved.NoIncarnation
 	}
-	start := func(kind write.Kind, r *write.Request, terms ...attr.Condition) *Change {
+	unread := func(kind write.Kind, r *write.Request, terms ...attr.Condition) *Change {
 		ch := start(m, kind, r.Item, r.Place)
 		ch.Unread, ch.Expect = true, write.Expect{Blind: true, Present: kind == write.Check, Terms: terms}
 		return ch
 	}
 	for _, r := range items { // also those whose expiry is over: that of the root item is not
-		ch := start(write.Update, r, func(x *attr.Expression) string {
+		ch := unread(write.Update, r, func(x *attr.Expression) string {
 			return "attribute_exists(" + x.Name(r.Table.Hash) + ") AND (" + m.Reserved.NoIncarnation(x) + " OR " +
 				of(x) + ")"
 		})
@@ -87,7 +87,7 @@ func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (wr
 		writes = append(writes, &ch.Request)
 	}
 	same := write.Values([]item.Assignment{m.Reserved.AssignExpiry(root.Header.Expiry)})
-	guard := start(write.Check, &write.Request{Item: m.Root(), Place: root.Place}, m.Reserved.LiveRoot, of, same)
+	guard := unread(write.Check, &write.Request{Item: m.Root(), Place: root.Place}, m.Reserved.LiveRoot, of, same)
 	return writes, &guard.Request
 }
 

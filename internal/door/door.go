@@ -1,6 +1,6 @@
-// Package door has functions of the public packages that others of itemize need, and users do not: no page of the
-// documentation shows them. Each public package sets its own when it is initialized. Where a parameter is any, the
-// public type has type parameters, or door cannot import it.
+// Package door has the functions of public packages that other packages of itemize call, and users do not: no page of
+// the documentation shows them. Each public package sets its own when it is initialized. A parameter is any or a
+// pointer where door cannot import its type, or the type has type parameters.
 package door
 
 import (
@@ -42,8 +42,14 @@ var Query struct {
 	Set  func(node unsafe.Pointer, s selection.Selection)
 	// Key makes a query.Key, and Items a query.Items, that of a selection of a model.
 	Key, Items func(to unsafe.Pointer, m *model.Model, s selection.Selection)
-	// Entities runs a query.Query of entities, and yields their snapshots with them. options is a []query.ReadOption.
-	Entities func(ctx context.Context, q unsafe.Pointer, r search.Runner, options any) iter.Seq2[search.Hit, error]
+	// Entities returns a query.Query of entities.
+	Entities func(q unsafe.Pointer) Entities
+}
+
+// Entities runs a query, and yields the snapshots of the entities with them. options is a []query.ReadOption. It is an
+// interface for the same reason as Engine.
+type Entities interface {
+	Hits(ctx context.Context, r search.Runner, options any) iter.Seq2[search.Hit, error]
 }
 
 // Mapper has functions of package mapper. An m is a *mapper.Mapper.
@@ -58,15 +64,11 @@ var Mapper struct {
 	RootInTransaction func() any
 	// Detach makes a new *mapper.Entity one that was not read from its items. It cannot be saved.
 	Detach func(entity any)
-	// Collector returns the collector of a mapper. It returns an error if no value of the model can be external.
-	Collector func(m any) (*large.Collector, error)
-	// ModelOf returns a model that the command itemize knows by its source, and its collector as Collector does.
-	// options is a []mapper.Option.
-	ModelOf func(client any, e *schema.Entity, options any) (*model.Model, *large.Collector, error)
-	// Tables returns the present tables of a mapper, TablesAt those for some times, and TablesOf those of a period.
-	Tables   func(m any) []*tabledef.Table
-	TablesAt func(m any, times []time.Time) ([]*tabledef.Table, error)
-	TablesOf func(m any, period string) []*tabledef.Table
+	// Engine returns the engine of a mapper.
+	Engine func(m any) Engine
+	// EngineOf returns the engine of a model that the command itemize knows by its source, and the model. options is a
+	// []mapper.Option.
+	EngineOf func(client any, e *schema.Entity, options any) (Engine, *model.Model, error)
 	// Model returns the model of a mapper. Tests set its clock and sizes.
 	Model func(m any) *model.Model
 	// Throttled returns the *mapper.ThrottledError of an error, if it is one.
@@ -76,6 +78,17 @@ var Mapper struct {
 	Item   func(to, node unsafe.Pointer, of expr.Target)
 	Patch  func(to, node unsafe.Pointer, changes [][]expr.Change)
 	Change func(to, node unsafe.Pointer, c expr.Change)
+}
+
+// Engine has methods of a mapper's engine that some programs call. Because it is an interface, a program has only the
+// methods that it calls.
+type Engine interface {
+	// Collector returns an error if no value of the model can be external.
+	Collector() (*large.Collector, error)
+	// Tables returns the present tables, TablesAt those for some times, and TablesOf those of a period.
+	Tables() []*tabledef.Table
+	TablesAt(times []time.Time) ([]*tabledef.Table, error)
+	TablesOf(period string) []*tabledef.Table
 }
 
 // Blob has functions of package blob, for the command itemize.

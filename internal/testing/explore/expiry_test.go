@@ -42,7 +42,8 @@ type event struct {
 	crashed    bool
 	// echoes reports that a copy of a put can arrive later, with the expiry of then.
 	echoes bool
-	// atomic reports that the call checks the root item with the write: it does not read it afterwards.
+	// atomic reports that the call checks the root item with the write, and does not read it afterwards. An answer was
+	// lost: the write can be at any time before the end.
 	atomic bool
 }
 
@@ -110,7 +111,7 @@ func (x *lastings) adder(name string, n int, inTransaction bool) explore.Actor {
 			_, e.err = p.Exec(ctx, m)
 		}
 		e.end, e.crashed = x.run.Now(), net.Crashed()
-		e.atomic = inTransaction || n%6 == 3
+		e.atomic = net.Faulty && (inTransaction || n%6 == 3)
 		e.echoes = net.Faulty && !inTransaction && (n%6 == 1 || n%6 == 4)
 		x.events = append(x.events, e)
 	}}
