@@ -9,22 +9,22 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/itemize/itemize/internal/gen"
+	"github.com/itemize/itemize/internal/generator"
 )
 
 // Analyzer reports faults in the ddb tags of models, under go vet and other drivers of analyzers.
-var Analyzer *analysis.Analyzer = gen.Analyzer
+var Analyzer *analysis.Analyzer = generator.Analyzer
 
 // Generate returns the files that itemize gen would write for the models of packages, with the lock
 // file of each package, by path. It writes nothing. Patterns are those of the go command, resolved in
 // dir; "" is the current folder. If models have faults, or a change would make stored items unreadable,
 // the error joins one error for each fault, which starts with its position: file:line:column.
 func Generate(ctx context.Context, dir string, patterns ...string) (map[string][]byte, error) {
-	packages, err := gen.Load(ctx, gen.Config{Dir: dir}, patterns...)
+	packages, err := generator.Load(ctx, generator.Config{Dir: dir}, patterns...)
 	if err != nil {
 		return nil, err
 	}
-	made, faults, err := gen.All(packages, false)
+	made, faults, err := generator.All(packages, false)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ module github.com/itemize/itemize/codegen
 go 1.26.0
 
 require (
-	github.com/itemize/itemize/internal/gen v0.1.0
+	github.com/itemize/itemize/internal/generator v0.1.0
 	golang.org/x/tools v0.52.0
 )
 

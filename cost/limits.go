@@ -1,6 +1,6 @@
 package cost
 
-import "github.com/itemize/itemize/internal/attr"
+import "github.com/itemize/itemize/internal/model/attr"
 
 // Limits of the service (Developer Guide, "Quotas in Amazon DynamoDB").
 const (

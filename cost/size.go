@@ -3,7 +3,7 @@ package cost
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/model/attr"
 )
 
 // ItemSize returns the size of an item in bytes: the names and values of all its

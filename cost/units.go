@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/model/attr"
 )
 
 const (

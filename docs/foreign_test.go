@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
@@ -208,7 +208,7 @@ func clinic(r *rand.Rand, g *models.Gen, id string) models.Clinic {
 	return c
 }
 
-// The exit statuses of the programs of testdata/foreign.
+// The exit statuses of the programs of internal/testdata/foreign.
 const (
 	statusExists = 3
 	statusFaster = 4
@@ -219,9 +219,9 @@ const (
 func TestForeignPrograms(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "clinic")
-	in(t, "../testdata/foreign/go", "go", "build", "-o", program, ".")
+	in(t, "../internal/testdata/foreign/go", "go", "build", "-o", program, ".")
 	for language, command := range map[string][]string{
-		"python": {python(t), "../testdata/foreign/clinic.py"},
+		"python": {python(t), "../internal/testdata/foreign/clinic.py"},
 		"go":     {program},
 	} {
 		t.Run(language, func(t *testing.T) {

@@ -1,6 +1,6 @@
 package field
 
-import "github.com/itemize/itemize/internal/expr"
+import "github.com/itemize/itemize/internal/model/expr"
 
 // Change is a change of a record of the type R, for a patch.
 type Change[R any] struct{ changes []expr.Change }

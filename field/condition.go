@@ -5,8 +5,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/expr"
 )
 
 // Condition is a condition on a record of the type R: on the attributes of its item.

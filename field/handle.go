@@ -8,10 +8,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/expr"
-	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/expr"
+	"github.com/itemize/itemize/internal/model/item"
 )
 
 // handle is the common part of all handle types. Their methods only add types, because the compiler

@@ -1,9 +1,9 @@
 package field
 
 import (
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/expr"
 )
 
 func init() {

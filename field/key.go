@@ -1,6 +1,6 @@
 package field
 
-import "github.com/itemize/itemize/internal/codec"
+import "github.com/itemize/itemize/internal/model/codec"
 
 // Key is the handle of a stored field that is part of the item's key. It has conditions, filters and
 // projections, but no changes, because an item with another key value is another item. To change a key

@@ -3,8 +3,8 @@ package field
 import (
 	"reflect"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/expr"
 )
 
 // List is the handle of a slice that is stored as a list.

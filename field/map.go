@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"unicode/utf8"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/expr"
 )
 
 // Map is the handle of a map inside an attribute. M is its type, K the type of its keys, and H that of

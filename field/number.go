@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/model/codec"
 )
 
 // number lists the types of numbers.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/expr"
 )
 
 // Size is the size of a stored field: the number of elements of a list, set or map, or the length of a

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/itemize/itemize/internal/expr"
-	"github.com/itemize/itemize/internal/near"
+	"github.com/itemize/itemize/internal/model/expr"
+	"github.com/itemize/itemize/internal/model/near"
 )
 
 // Struct is the handle of a struct, or of a pointer to one. The struct is one attribute, or its fields

@@ -1,8 +1,8 @@
 package field
 
 import (
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/expr"
 )
 
 // Of is the handle of any field of the struct R.

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/bulk"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/operation"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/save/bulk"
+	"github.com/itemize/itemize/internal/save/operation"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // BulkLoad inserts every entity of a sequence with few calls: INSERT statements, 25 in a call, each

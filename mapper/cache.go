@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // CacheStore stores values in memory, and drops some when it is full. Module
-// github.com/itemize/itemize/cache has one that is limited by bytes.
+// github.com/itemize/itemize/contrib/cache has one that is limited by bytes.
 type CacheStore interface {
 	// Get returns a stored value.
 	Get(key string) (value any, ok bool)
@@ -52,7 +52,7 @@ func NewCache(store CacheStore, ttl time.Duration) *Cache {
 	c := &Cache{id: rand.Text()}
 	switch {
 	case store == nil:
-		c.err = fmt.Errorf("the cache has no store: pass NewCache that of github.com/itemize/itemize/cache")
+		c.err = fmt.Errorf("the cache has no store: pass NewCache that of github.com/itemize/itemize/contrib/cache")
 	case ttl <= 0:
 		c.err = fmt.Errorf("the cache's time to live is %v: pass NewCache a time of 0 or more, after which it "+
 			"reads other programs' writes",

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/request/flow"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 )

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/request/flow"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"

@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -26,14 +26,14 @@ var classes = map[string]func(error) bool{
 	"unknown":      func(err error) bool { return errors.As(err, new(*mapper.OutcomeUnknownError)) },
 	"partial":      func(err error) bool { return errors.As(err, new(*mapper.PartialError)) },
 	"conflict":     func(err error) bool { return errors.As(err, new(*mapper.ConflictError)) },
-	"changed":      func(err error) bool { return errors.Is(err, blob.ErrChanged) },
+	"changed":      func(err error) bool { return errors.Is(err, large.ErrChanged) },
 	"not found":    func(err error) bool { return errors.Is(err, mapper.ErrNotFound) },
 	"exists":       func(err error) bool { return errors.Is(err, mapper.ErrExists) },
 	"value":        func(err error) bool { return errors.As(err, new(*mapper.ValueError)) },
 	"too large":    func(err error) bool { return errors.As(err, new(*mapper.TooLargeError)) },
 	"cursor":       func(err error) bool { return errors.Is(err, query.ErrCursor) },
 	"stored value": func(err error) bool { return errors.As(err, new(*mapper.StoredValueError)) },
-	"corrupt":      func(err error) bool { return errors.Is(err, blob.ErrCorrupt) },
+	"corrupt":      func(err error) bool { return errors.Is(err, large.ErrCorrupt) },
 	"usage":        func(err error) bool { return errors.Is(err, mapper.ErrUsage) },
 	"transaction":  func(err error) bool { return errors.Is(err, mapper.ErrTransactionTooLarge) },
 	"not loaded":   func(err error) bool { return errors.As(err, new(*mapper.NotLoadedError)) },

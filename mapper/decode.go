@@ -5,10 +5,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/large"
-	"github.com/itemize/itemize/internal/selection"
-	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/large/extern"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/read/snapshot"
 	"github.com/itemize/itemize/query"
 )
 
@@ -76,7 +76,7 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 // externalOf returns the names of fields with external values.
 func externalOf(f *item.Image) (names []string) {
 	for _, a := range f.Kind.Attributes {
-		if _, out := large.PointerOf(f.Attribute(a.Name)); out && a.Large.External() {
+		if _, out := extern.PointerOf(f.Attribute(a.Name)); out && a.Large.External() {
 			names = append(names, a.Value.Name)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/query"
 )
 

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/change"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/operation"
-	"github.com/itemize/itemize/internal/redact"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/redact"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/save/change"
+	"github.com/itemize/itemize/internal/save/operation"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // ErrNotFound says that an entity does not exist, or that an item that a patch requires is missing. An

@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/schema"
 )
 
 // NewReflected is New without generated code.

@@ -17,22 +17,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
-	format "github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/codec"
+	format "github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/snapshot"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"
 )
 
-// The tests of this file compare the code with the vectors of testdata/format, which were written by hand from
+// The tests of this file compare the code with the vectors of internal/testdata/format, which were written by hand from
 // docs/format.md.
 
 // madeModel is a model of fields that a test makes up.
@@ -328,7 +328,7 @@ func TestFormatRecords(t *testing.T) {
 		a := v.Record.Attributes()
 		pk, _ := attr.ScalarOf(a["PK"])
 		sk, _ := attr.ScalarOf(a["SK"])
-		r, err := large.RecordOf(format.Place{Table: table, PK: pk, SK: sk}, a)
+		r, err := extern.RecordOf(format.Place{Table: table, PK: pk, SK: sk}, a)
 		if err != nil {
 			t.Errorf("%d: %v", i, err)
 			continue

@@ -6,7 +6,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/models"
 )
 
-// goValues are the values of testdata/format/values.json, in its order: the Go expression, and its value.
+// goValues are the values of internal/testdata/format/values.json, in its order: the Go expression, and its value.
 var goValues = []models.GoValue{
 	valueOf[string](`"text"`, "text"),
 	valueOf[string](`""`, ""),

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/request/flow"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 )

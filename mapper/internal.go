@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/expr"
-	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/large/compression"
+	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/operation"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/expr"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/query"
 )
 
@@ -18,7 +18,7 @@ import (
 type no = struct{}
 
 func init() {
-	door.Mapper.StoreObjects = func(o large.Objects, buckets func(declared string) string) any {
+	door.Mapper.StoreObjects = func(o extern.Objects, buckets func(declared string) string) any {
 		return optionFunc(func(s *settings) { s.large.objects, s.large.buckets = o, buckets })
 	}
 	door.Mapper.Compress = func(c compression.Coding) any {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/compression"
-	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/large/compression"
+	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 )
@@ -27,7 +27,7 @@ const (
 // largeSettings are the options of large values.
 type largeSettings struct {
 	records string
-	objects large.Objects
+	objects extern.Objects
 	buckets func(string) string
 	limit   int64
 	codings compression.Codings
@@ -71,13 +71,13 @@ func (g *engine) largeValues(s *settings) error {
 	if err != nil || locations == nil {
 		return err
 	}
-	reader := &read.Reader{Client: g.client, Label: m.Label(), Describe: large.Plain}
-	g.env.External = &large.Writer{
+	reader := &read.Reader{Client: g.client, Label: m.Label(), Describe: extern.Plain}
+	g.env.External = &extern.Writer{
 		Locations: locations, Sender: g.env.Sender, Reader: reader, Objects: s.large.objects, Label: m.Label(),
 		Bound: maxCommitDelay,
 	}
 	parents := &read.Reader{Client: g.client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
-	g.search.SetFetcher(&large.Fetcher{
+	g.search.SetFetcher(&extern.Fetcher{
 		Locations: locations, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: m.MaxValue,
 		Codings: m.Codings,
 		Flying:  largeFlying,
@@ -101,11 +101,11 @@ func regionOf(client Client) string {
 	return o.Region
 }
 
-func (g *engine) Collector() (*large.Collector, error) {
+func (g *engine) Collector() (*extern.Collector, error) {
 	if g.env.External == nil {
 		return nil, g.model.Errorf("no field has external values (chunk, s3=): nothing to collect")
 	}
-	return &large.Collector{
+	return &extern.Collector{
 		Writer: g.env.External, Fetcher: g.search.Fetcher, TableOf: g.model.TableNamed,
 		Now: g.model.Time,
 	}, nil

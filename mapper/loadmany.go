@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/query"
 )
 

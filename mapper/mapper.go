@@ -6,13 +6,13 @@ import (
 	"reflect"
 	"unsafe"
 
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/selection"
-	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/read/snapshot"
 	"github.com/itemize/itemize/query"
 )
 

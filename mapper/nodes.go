@@ -2,7 +2,7 @@ package mapper
 
 import (
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/model/expr"
 )
 
 // ItemNode selects one item: an item of fields, or one element by its whole key. R is the type of its

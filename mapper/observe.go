@@ -12,8 +12,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/item"
 )
 
 // Call is a call of a mapper, or of Transact.

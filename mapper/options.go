@@ -3,9 +3,9 @@ package mapper
 import (
 	"time"
 
-	"github.com/itemize/itemize/internal/operation"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/wire"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/request/wire"
+	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/query"
 )
 

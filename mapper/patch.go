@@ -7,11 +7,11 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/expr"
-	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/operation"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/expr"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/query"
 )
 

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/model/attr"
 )
 
 // ItemPlan is one item of a plan or receipt.

@@ -11,8 +11,8 @@ import (
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/query"
 )
 

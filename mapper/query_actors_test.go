@@ -15,7 +15,7 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/estimate"
-	"github.com/itemize/itemize/internal/explain"
-	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/save/estimate"
+	"github.com/itemize/itemize/internal/save/operation"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // tally collects the requests and costs of an operation, for its receipt.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/request/flow"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )

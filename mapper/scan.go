@@ -5,9 +5,9 @@ import (
 	"context"
 	"iter"
 
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/save/staging"
 )
 
 // ScanOption is an option of Scan: [Segments], [ReadRate], [OnStray], [Strong], [ReceiptTo], [Concurrency], [Memory].

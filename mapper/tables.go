@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/tabledef"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/tabledef"
 )
 
 // Tables returns the tables that the model needs now.

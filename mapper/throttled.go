@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/request/explain"
 )
 
 // ThrottledError says that DynamoDB refused a request, or a part of a batch, because of a limit of

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/search"
 )
 
 // TimeTables describes the tables of a model whose tables rotate by time (table=events_{At:month}).

@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/change"
-	"github.com/itemize/itemize/internal/estimate"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/operation"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/save/change"
+	"github.com/itemize/itemize/internal/save/estimate"
+	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/query"
 )
 

@@ -13,11 +13,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -412,11 +412,11 @@ func TestUpdateAllComparesStoredItems(t *testing.T) {
 
 // novel has large values in parts.
 type novel struct {
-	_     struct{}           `ddb:"table=novels"`
-	ID    string             `ddb:"pk=NOVEL#{ID}"`
-	Title string             `ddb:"sk=HEAD"`
-	Text  blob.Value[string] `ddb:"sk=HEAD,chunk"`
-	Draft string             `ddb:"sk=DRAFT,chunk"`
+	_     struct{}            `ddb:"table=novels"`
+	ID    string              `ddb:"pk=NOVEL#{ID}"`
+	Title string              `ddb:"sk=HEAD"`
+	Text  large.Value[string] `ddb:"sk=HEAD,chunk"`
+	Draft string              `ddb:"sk=DRAFT,chunk"`
 }
 
 // Large values move between entities. The second read does not read them again: a changed item names another value.
@@ -434,7 +434,7 @@ func TestUpdateAllReadsLargeValuesOnce(t *testing.T) {
 		ids := []string{name + " a", name + " b"}
 		for i, id := range ids {
 			word := []string{"ab ", "cd "}[i]
-			must(m.Save(ctx, m.New(novel{ID: id, Title: id, Text: blob.Of(text(word)), Draft: text(word)})))(t)
+			must(m.Save(ctx, m.New(novel{ID: id, Title: id, Text: large.Of(text(word)), Draft: text(word)})))(t)
 		}
 		var a, b novel
 		parts := []mapper.Part{m.UpdatePart(&a, selection(ids[0])), m.UpdatePart(&b, selection(ids[1]))}

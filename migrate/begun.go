@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read"
 )
 

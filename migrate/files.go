@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"sync"
 
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/files"
 	"github.com/itemize/itemize/internal/migration/protocol"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/schema"
 )
 
 // Files is a place for an export or import files: a [Folder], or a bucket (s3store.Folder).

@@ -19,8 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/request/flow"
 	"github.com/itemize/itemize/migrate"
 )
 

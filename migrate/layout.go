@@ -6,9 +6,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/advice/charge"
 	"github.com/itemize/itemize/internal/migration/layout"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/schema"
 )
 
 // Layout is the layout of a model as data.

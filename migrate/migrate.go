@@ -12,17 +12,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/explain"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/files"
 	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/migration/report"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request/flow"
 	"github.com/itemize/itemize/mapper"
 )
 

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/gate"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/migration/report"
+	"github.com/itemize/itemize/internal/model/gate"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/schema"
 )
 
 // Plan has the number of items that a migration moves, and its cost. Its JSON has more: units by parts,

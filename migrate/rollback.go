@@ -8,12 +8,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/explain"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/protocol"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // Rollback turns all entities into monoliths again, including later changes and new entities. If the

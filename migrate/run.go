@@ -13,14 +13,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/files"
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/migration/report"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // Report is the result of a run, and of all runs before it.

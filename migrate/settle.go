@@ -7,9 +7,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // KeepMonolith resolves an entity whose monolith was written after it moved, by a program that only

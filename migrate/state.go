@@ -14,12 +14,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/explain"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/files"
 	"github.com/itemize/itemize/internal/migration/protocol"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request/flow"
 )
 
 // The phases of a migration, as they are stored.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model/item"
 )
 
 // Status is the progress of a migration.

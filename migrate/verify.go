@@ -13,7 +13,7 @@ import (
 
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // Verification is the result of a pass over all monoliths.

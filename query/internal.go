@@ -7,8 +7,8 @@ import (
 
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // no is the model where none is known: the memory of a Node, Key, Items or Query does not depend on its types. A method

@@ -2,7 +2,7 @@ package query
 
 import (
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // Items selects items by the first values of their keys: elements, the entities of a flat model's

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // Key selects a whole entity by its key. Its methods select parts of it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/read/search"
 )
 
 // Bound is a query with its mapper, as an argument of Merge.

@@ -3,7 +3,7 @@ package query
 import (
 	"context"
 
-	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/read/search"
 )
 
 // Cursor is the end of a page, where the next page begins. The mapper encrypts it. It is valid for its

@@ -11,13 +11,13 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/expr"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // Query is a typed query over the elements of type E in a selection of the model T. Its methods do not change

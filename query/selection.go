@@ -4,7 +4,7 @@ import (
 	"reflect"
 
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // Selection is a part of one entity of the model T: a *Key, a *Node, an *Items, a *mapper.ItemNode, a

@@ -1,6 +1,6 @@
 package query
 
-import "github.com/itemize/itemize/internal/search"
+import "github.com/itemize/itemize/internal/read/search"
 
 // Source runs queries, and writes patches. Only a *mapper.Mapper[T] is one, and types that embed it.
 type Source[T any] interface{ search.Source[T] }

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/tabledef"
+	"github.com/itemize/itemize/internal/model/tabledef"
 	"github.com/itemize/itemize/mapper"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/tabledef"
+	"github.com/itemize/itemize/internal/model/tabledef"
 	"github.com/itemize/itemize/mapper"
 )
 

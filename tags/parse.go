@@ -3,7 +3,7 @@ package tags
 import (
 	"errors"
 
-	"github.com/itemize/itemize/internal/tags"
+	"github.com/itemize/itemize/internal/model/grammar"
 )
 
 // Option is one option of a ddb tag.
@@ -33,11 +33,11 @@ func (e *Error) Error() string {
 // joins an *Error for each fault. Parse does not check the meaning of a tag in its model; itemize vet
 // does.
 func Parse(field, raw string) ([]Option, error) {
-	where := tags.OnField
+	where := grammar.OnField
 	if field == "_" {
-		where = tags.OnBlank
+		where = grammar.OnBlank
 	}
-	parsed, faults := tags.Parse(raw, where)
+	parsed, faults := grammar.Parse(raw, where)
 	var errs []error
 	for _, f := range faults {
 		errs = append(errs, &Error{Pos: f.Pos, End: f.End, Message: f.Msg, Cure: f.Cure})

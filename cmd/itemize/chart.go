@@ -1,6 +1,6 @@
 package main
 
-import "github.com/itemize/itemize/forecast"
+import "github.com/itemize/itemize/cost/forecast"
 
 // chart has the total cost of layouts since the first write. page.js draws it.
 type chart struct {

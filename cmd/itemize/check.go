@@ -15,10 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/inspect"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/advice/inspect"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/request/flow"
 )
 
 // checkAsked has the flags of itemize check.

@@ -18,8 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/advice/charge"
+	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/advice/charge"
 )
 
 const costOverview = `usage: itemize cost COMMAND [flags] [files]

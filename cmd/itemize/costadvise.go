@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/cost/forecast"
 )
 
 // costAdvise runs itemize cost advise.

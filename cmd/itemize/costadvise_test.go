@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/advice/charge"
 )
 
 // capacityAsked has the flags of cost capacity.

@@ -9,8 +9,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/itemize/itemize/forecast"
-	"github.com/itemize/itemize/internal/recording"
+	"github.com/itemize/itemize/cost/forecast"
+	"github.com/itemize/itemize/internal/advice/trace"
 )
 
 // workloadFile is a workload with the layouts to compare.
@@ -71,7 +71,7 @@ func notWorkload(text []byte, err error) error {
 	switch {
 	case len(bytes.TrimSpace(text)) == 0:
 		return errors.New("it is empty: itemize cost workload, cost measure -json and discover -write write one")
-	case json.Unmarshal(text, &f) == nil && f.Format == recording.Format:
+	case json.Unmarshal(text, &f) == nil && f.Format == trace.Format:
 		return errors.New("it is a recording: itemize cost workload makes a workload of it")
 	}
 	return fmt.Errorf("%w (docs/costs.md lists the fields; itemize cost workload, cost measure -json and discover "+

@@ -10,8 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/forecast"
-	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/cost/forecast"
+	"github.com/itemize/itemize/internal/advice/charge"
 )
 
 func (c *command) readItem(path string) (charge.Item, error) {

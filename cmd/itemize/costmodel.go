@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/forecast"
-	"github.com/itemize/itemize/internal/discover"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/cost/forecast"
+	"github.com/itemize/itemize/internal/advice/discover"
+	"github.com/itemize/itemize/internal/model/schema"
 )
 
 // costModel runs itemize cost model.

@@ -5,7 +5,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/advice/charge"
 )
 
 // scaletestAsked has the flags of cost scaletest.

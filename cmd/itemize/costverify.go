@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/itemize/itemize/forecast"
-	"github.com/itemize/itemize/internal/replay"
+	"github.com/itemize/itemize/cost/forecast"
+	"github.com/itemize/itemize/internal/advice/replay"
 )
 
 // verifying are the flags of -verify.

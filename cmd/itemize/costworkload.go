@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/discover"
-	"github.com/itemize/itemize/internal/recording"
+	"github.com/itemize/itemize/internal/advice/discover"
+	"github.com/itemize/itemize/internal/advice/trace"
 )
 
 // costWorkload runs itemize cost workload.
@@ -47,9 +47,9 @@ func (c *command) costWorkload(args []string) error {
 		}
 	}
 	w, notes, inTable := base.Workload, []string(nil), ""
-	var all *recording.File
+	var all *trace.File
 	if len(files) > 0 {
-		var k *recording.Kind
+		var k *trace.Kind
 		if all, k, err = c.recordings(files, kind, table); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (l *list) String() string     { return strings.Join(*l, ",") }
 func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
 // metrics reads the answers of CloudWatch.
-func (c *command) metrics(files []string) (m recording.Metrics, err error) {
+func (c *command) metrics(files []string) (m trace.Metrics, err error) {
 	for _, file := range files {
 		text, err := c.read(file)
 		if err == nil {
@@ -98,8 +98,8 @@ func (c *command) metrics(files []string) (m recording.Metrics, err error) {
 }
 
 // recordings reads and merges recordings, and finds the kind of entities with a name.
-func (c *command) recordings(files []string, kind, table string) (*recording.File, *recording.Kind, error) {
-	var all []*recording.File
+func (c *command) recordings(files []string, kind, table string) (*trace.File, *trace.Kind, error) {
+	var all []*trace.File
 	read := map[string]string{}
 	for _, file := range files {
 		text, err := c.read(file)
@@ -110,19 +110,19 @@ func (c *command) recordings(files []string, kind, table string) (*recording.Fil
 			return nil, nil, fmt.Errorf("%s and %s are the same recording: pass it once", other, file)
 		}
 		read[string(text)] = file
-		f, err := recording.Read(text)
+		f, err := trace.Read(text)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s is not a recording: %w (record.Recorder.WriteFile writes one)", file, err)
 		}
 		all = append(all, f)
 	}
-	f := recording.Merge(all...)
+	f := trace.Merge(all...)
 	var names []string
 	found := f.Kinds
 	for _, k := range f.Kinds {
 		names = append(names, fmt.Sprintf("%q (table %s)", k.Name, k.Table))
 	}
-	found = slices.DeleteFunc(slices.Clone(found), func(k *recording.Kind) bool {
+	found = slices.DeleteFunc(slices.Clone(found), func(k *trace.Kind) bool {
 		return kind != "" && k.Name != kind || table != "" && k.Table != table
 	})
 	switch {

@@ -14,11 +14,11 @@ import (
 	"github.com/gertd/go-pluralize"
 	"golang.org/x/mod/modfile"
 
-	"github.com/itemize/itemize/forecast"
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/discover"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/gate"
+	"github.com/itemize/itemize/cost/forecast"
+	"github.com/itemize/itemize/internal/advice/discover"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/gate"
+	"github.com/itemize/itemize/internal/request/flow"
 )
 
 // discoverAsked has the flags of itemize discover.

@@ -20,8 +20,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/forecast"
-	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/cost/forecast"
+	"github.com/itemize/itemize/internal/advice/charge"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/itemize/itemize/internal/gen"
+	"github.com/itemize/itemize/internal/generator"
 )
 
 // eject runs itemize eject.
@@ -30,12 +30,12 @@ func (c *command) eject(args []string) error {
 	if err := f.parse(args); err != nil {
 		return err
 	}
-	cfg := gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}
-	packages, err := gen.Load(c.ctx, cfg, patterns(f)...)
+	cfg := generator.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}
+	packages, err := generator.Load(c.ctx, cfg, patterns(f)...)
 	if err != nil {
 		return err
 	}
-	var all []*gen.Ejected // before one is written
+	var all []*generator.Ejected // before one is written
 	for _, p := range packages {
 		out, faults, err := p.Eject(models)
 		if err != nil {
@@ -79,7 +79,7 @@ func (c *command) eject(args []string) error {
 }
 
 // writeEjected writes a file, and prints what its code does not do.
-func (c *command) writeEjected(out *gen.Ejected, force bool) error {
+func (c *command) writeEjected(out *generator.Ejected, force bool) error {
 	old, err := os.ReadFile(out.Path)
 	switch {
 	case err == nil && !force && !bytes.Equal(old, out.Content):

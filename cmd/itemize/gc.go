@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/itemize/itemize/blob"
-	"github.com/itemize/itemize/compress"
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/gen"
-	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/generator"
+	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/large"
+	"github.com/itemize/itemize/large/compress"
+	"github.com/itemize/itemize/large/s3store"
 	"github.com/itemize/itemize/mapper"
-	"github.com/itemize/itemize/s3store"
 )
 
 // stores has the flags that say where the items and values of models are stored.
@@ -175,15 +175,15 @@ func (c *command) gc(args []string) error {
 	if err != nil {
 		return err
 	}
-	options := []blob.CollectOption{blob.Grace(a.grace), blob.Resume(a.from)}
+	options := []large.CollectOption{large.Grace(a.grace), large.Resume(a.from)}
 	if a.rate != 0 {
-		options = append(options, blob.Rate(a.rate))
+		options = append(options, large.Rate(a.rate))
 	}
 	if a.remove {
-		options = append(options, blob.Delete())
+		options = append(options, large.Delete())
 	}
 	if a.scan {
-		options = append(options, blob.Scan())
+		options = append(options, large.Scan())
 	}
 	_, collector, err := modelOf(client, e, of)
 	if err != nil && a.records == "" && strings.Contains(err.Error(), "mapper.LargeRecords") {
@@ -192,7 +192,7 @@ func (c *command) gc(args []string) error {
 	if err != nil {
 		return err
 	}
-	done, err := door.Blob.Collect(c.ctx, collector, options)
+	done, err := door.Large.Collect(c.ctx, collector, options)
 	if *asJSON {
 		enc := json.NewEncoder(c.stdout)
 		enc.SetIndent("", "\t")
@@ -230,11 +230,11 @@ func (c *command) largeModel(name string, packages []string, tags string, asJSON
 func (c *command) models(packages []string, tags string, asJSON bool,
 	wanted func(full string, e *schema.Entity) bool,
 ) (map[string]*schema.Entity, error) {
-	loaded, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(tags)}, packages...)
+	loaded, err := generator.Load(c.ctx, generator.Config{Dir: c.dir, BuildFlags: buildFlags(tags)}, packages...)
 	if err != nil {
 		return nil, err
 	}
-	var faults []gen.Diagnostic
+	var faults []generator.Diagnostic
 	found := map[string]*schema.Entity{}
 	for _, p := range loaded {
 		faults = append(faults, p.Diagnostics...)
@@ -254,7 +254,7 @@ func (c *command) models(packages []string, tags string, asJSON bool,
 }
 
 // collected prints the result of a collection.
-func (c *command) collected(done *large.Report, acted bool) {
+func (c *command) collected(done *extern.Report, acted bool) {
 	printf := func(format string, args ...any) { fmt.Fprintf(c.stdout, format+"\n", args...) }
 	printf("%d values in %d records", done.Values, done.Records)
 	line := func(n int, text string) {
@@ -290,7 +290,7 @@ func (c *command) collected(done *large.Report, acted bool) {
 }
 
 // modelOf returns the model of a schema, and its collector. The error is of the collector if there is a model.
-func modelOf(client mapper.Client, e *schema.Entity, options []mapper.Option) (*model.Model, *large.Collector, error) {
+func modelOf(client mapper.Client, e *schema.Entity, options []mapper.Option) (*model.Model, *extern.Collector, error) {
 	g, m, err := door.Mapper.EngineOf(client, e, options)
 	if err != nil {
 		return nil, nil, err

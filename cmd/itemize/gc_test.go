@@ -12,10 +12,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/large/s3store"
 	"github.com/itemize/itemize/mapper"
-	"github.com/itemize/itemize/s3store"
 )
 
 // Film is a model of large values, as gcSource has it.
@@ -110,7 +110,7 @@ func TestGC(t *testing.T) {
 		"0 values", "nothing was written: add -delete to delete")
 	says(gc(0, append(all, "-delete", "-scan", "-rate", "500")...),
 		"removed 2 values: 1 parts, 1 objects\nscanned: 2 values, 0 without a record\n", "in S3 ")
-	var done large.Report
+	var done extern.Report
 	if text := gc(0, append(all, "-json")...); json.Unmarshal([]byte(text), &done) != nil || done.Records != 1 ||
 		done.Values != 2 || done.Requests == 0 {
 		t.Errorf("%s", text)

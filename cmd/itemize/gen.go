@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/gen"
+	"github.com/itemize/itemize/internal/generator"
 )
 
 func (c *command) gen(args []string) error {
@@ -30,19 +30,19 @@ func (c *command) gen(args []string) error {
 		return err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // it ends soon: a fifth of its time, for 40 MB
-	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	packages, err := generator.Load(c.ctx, generator.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
 	if err != nil {
 		return err
 	}
-	files, faults, err := gen.All(packages, *accept)
+	files, faults, err := generator.All(packages, *accept)
 	if err != nil {
 		return err
 	}
 	if err := c.report(faults, *asJSON); err != nil {
 		return err
 	}
-	left := func(p *gen.Package) bool { return len(p.GeneratedFiles()) > 0 } // of deleted models
-	models := func(p *gen.Package) bool { return len(p.Models) > 0 }
+	left := func(p *generator.Package) bool { return len(p.GeneratedFiles()) > 0 } // of deleted models
+	models := func(p *generator.Package) bool { return len(p.Models) > 0 }
 	if !slices.ContainsFunc(packages, models) && !slices.ContainsFunc(packages, left) {
 		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag",
 			strings.Join(patterns(f), " "))
@@ -73,7 +73,7 @@ func (c *command) renamed(stale []change) {
 		if s.old == nil || s.new == nil || filepath.Ext(s.path) != ".go" {
 			continue
 		}
-		texts, err := gen.Renamed(s.old, s.new)
+		texts, err := generator.Renamed(s.old, s.new)
 		if err != nil { // a damaged file, which this run replaces
 			texts = []string{c.rel(s.path) + " cannot be read: names that change are unknown"}
 		}
@@ -84,7 +84,7 @@ func (c *command) renamed(stale []change) {
 }
 
 // notes prints notes about the generated code.
-func (c *command) notes(packages []*gen.Package) {
+func (c *command) notes(packages []*generator.Package) {
 	for _, p := range packages {
 		for _, d := range p.Notes {
 			fmt.Fprintf(c.stderr, "note: %s: %s\n", c.position(d.Pos), d.Message)
@@ -137,7 +137,7 @@ func replaceFile(path string, content []byte) (err error) {
 }
 
 // stale lists files that are not up to date, including those of deleted models.
-func (c *command) stale(packages []*gen.Package, files []gen.File) ([]change, error) {
+func (c *command) stale(packages []*generator.Package, files []generator.File) ([]change, error) {
 	var out []change
 	made := map[string]bool{}
 	for _, f := range files {

@@ -14,9 +14,9 @@ require (
 	github.com/gertd/go-pluralize v0.2.1
 	github.com/google/go-cmp v0.7.0
 	github.com/itemize/itemize v0.1.0
-	github.com/itemize/itemize/compress v0.1.0
-	github.com/itemize/itemize/internal/gen v0.1.0
-	github.com/itemize/itemize/s3store v0.1.0
+	github.com/itemize/itemize/internal/generator v0.1.0
+	github.com/itemize/itemize/large/compress v0.1.0
+	github.com/itemize/itemize/large/s3store v0.1.0
 	golang.org/x/mod v0.42.0
 	golang.org/x/tools v0.52.0
 )

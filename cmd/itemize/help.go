@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/near"
+	"github.com/itemize/itemize/internal/model/near"
 )
 
 // help describes a command.

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/gen"
+	"github.com/itemize/itemize/internal/generator"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -116,7 +116,7 @@ func (a *migrateAsked) flags(f *flags) {
 	a.rename, a.plan.Updates = map[string]string{}, map[string]float64{}
 	a.segment = -1
 	a.remote.flags(f)
-	f.StringVar(&a.lock, "lock", gen.LockName, "lock `file` of the model's package")
+	f.StringVar(&a.lock, "lock", generator.LockName, "lock `file` of the model's package")
 	f.StringVar(&a.model, "model", "", "`name` of the model")
 	f.Func("table", "real name of a table of the model: `NAME=REAL`; repeatable", func(s string) error {
 		name, to, ok := strings.Cut(s, "=")

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/cost/forecast"
 )
 
 // The page is one file: styles and scripts are in it, and a policy allows no others. uPlot draws the charts.

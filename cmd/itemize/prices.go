@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/cost/forecast"
 )
 
 // prices adds the flag for a price file.
 func (f *flags) prices(file *string) {
-	f.StringVar(file, "prices", "", "`file` of prices that replace default ones, as forecast/prices.json")
+	f.StringVar(file, "prices", "", "`file` of prices that replace default ones, as cost/forecast/prices.json")
 }
 
 // prices replaces default prices with those of a file and of a workload, and says where they are from.

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/forecast"
-	"github.com/itemize/itemize/record"
+	"github.com/itemize/itemize/cost/forecast"
+	"github.com/itemize/itemize/cost/record"
 )
 
 // A program with the SDK alone and large items is recorded. The recording becomes a workload, for which discover

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
 
+	"github.com/itemize/itemize/large/s3store"
 	"github.com/itemize/itemize/migrate"
-	"github.com/itemize/itemize/s3store"
 )
 
 // remote has the endpoints of DynamoDB and S3, and what the SDK finds credentials and the Region with.

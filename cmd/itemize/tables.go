@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/itemize/itemize/internal/gen"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/tabledef"
+	"github.com/itemize/itemize/internal/generator"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/model/tabledef"
 )
 
 // tables prints the tables of models.
@@ -35,12 +35,12 @@ func (c *command) tables(args []string) error {
 	if err != nil || at.Year() < 2 {
 		return usageError{fmt.Errorf("-time %s: not a day: write it like 2026-11-22", *day)}
 	}
-	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	packages, err := generator.Load(c.ctx, generator.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
 	if err != nil {
 		return err
 	}
 	var sets [][]*tabledef.Table
-	var faults []gen.Diagnostic
+	var faults []generator.Diagnostic
 	for _, p := range packages {
 		faults = append(faults, p.Diagnostics...)
 		if strings.HasSuffix(p.Name, "_test") {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"go/token"
 
-	"github.com/itemize/itemize/internal/gen"
+	"github.com/itemize/itemize/internal/generator"
 )
 
 func (c *command) vet(args []string) error {
@@ -20,11 +20,11 @@ func (c *command) vet(args []string) error {
 	if err := f.parse(args); err != nil {
 		return err
 	}
-	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	packages, err := generator.Load(c.ctx, generator.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
 	if err != nil {
 		return err
 	}
-	var faults []gen.Diagnostic
+	var faults []generator.Diagnostic
 	for _, p := range packages {
 		_, diagnostics, err := p.Generate(nil, true)
 		if err != nil {
@@ -35,11 +35,11 @@ func (c *command) vet(args []string) error {
 			fmt.Fprintf(c.stderr, "note: %s: %s\n", c.position(d.Pos), d.Message)
 		}
 	}
-	return c.report(append(faults, gen.Meetings(packages...)...), *asJSON)
+	return c.report(append(faults, generator.Meetings(packages...)...), *asJSON)
 }
 
 // report prints diagnostics, and returns errFaults if there are any.
-func (c *command) report(faults []gen.Diagnostic, asJSON bool) error {
+func (c *command) report(faults []generator.Diagnostic, asJSON bool) error {
 	if asJSON {
 		return c.reportJSON(faults)
 	}
@@ -78,7 +78,7 @@ type jsonRelated struct {
 	Message string `json:"message"`
 }
 
-func (c *command) reportJSON(faults []gen.Diagnostic) error {
+func (c *command) reportJSON(faults []generator.Diagnostic) error {
 	out := []jsonDiagnostic{}
 	for _, d := range faults {
 		j := jsonDiagnostic{c.rel(d.Pos.Filename), d.Pos.Line, d.Pos.Column, d.End.Line, d.End.Column, d.Message, nil}

@@ -7,7 +7,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.10
 	github.com/itemize/itemize v0.1.0
-	github.com/itemize/itemize/s3store v0.1.0
+	github.com/itemize/itemize/large/s3store v0.1.0
 )
 
 require (

@@ -19,15 +19,15 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/examples/internal/output"
-	"github.com/itemize/itemize/s3store"
+	"github.com/itemize/itemize/large/s3store"
 	"github.com/itemize/itemize/tables"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/examples/catalog/store"
 	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -221,7 +221,7 @@ func (p *program) image(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := blob.Collect(ctx, p.products)
+	found, err := large.Collect(ctx, p.products)
 	if err != nil {
 		return err
 	}

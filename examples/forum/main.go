@@ -16,18 +16,18 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/itemize/itemize/compress"
 	"github.com/itemize/itemize/examples/internal/output"
-	"github.com/itemize/itemize/s3store"
+	"github.com/itemize/itemize/large/compress"
+	"github.com/itemize/itemize/large/s3store"
 	"github.com/itemize/itemize/tables"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/examples/forum/store"
 	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -135,7 +135,7 @@ func (p *program) fill(ctx context.Context) error {
 	for i := range replies {
 		r := store.Reply{
 			Forum: forum, Subject: subject, At: monday.Add(time.Duration(i) * time.Minute),
-			PostedBy: []string{"bob", "eve"}[i%2], Message: blob.Of(strings.Repeat("reply ", 70)),
+			PostedBy: []string{"bob", "eve"}[i%2], Message: large.Of(strings.Repeat("reply ", 70)),
 		}
 		if _, err := p.replies.Save(ctx, p.replies.New(r)); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (p *program) reply(ctx context.Context) error {
 	r, err := p.replies.Save(ctx,
 		p.replies.New(store.Reply{
 			Forum: forum, Subject: subject, At: at, PostedBy: "bob",
-			Message: blob.Of(strings.Repeat("reply ", 70)),
+			Message: large.Of(strings.Repeat("reply ", 70)),
 		}))
 	if err != nil {
 		return err
@@ -218,8 +218,8 @@ func (p *program) long(ctx context.Context) error {
 			monday.Add(time.Duration(i)*time.Second).Format(time.TimeOnly), i, int64(i*i)*2654435761, i*i%997)
 	}
 	reply := store.Reply{
-		Forum: forum, Subject: subject, At: longAt, PostedBy: "eve", Message: blob.Of(log.String()),
-		Picture: blob.Of(make([]byte, 150<<10)),
+		Forum: forum, Subject: subject, At: longAt, PostedBy: "eve", Message: large.Of(log.String()),
+		Picture: large.Of(make([]byte, 150<<10)),
 	}
 	r, err := p.replies.Save(ctx, p.replies.New(reply))
 	if err != nil {

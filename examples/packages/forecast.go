@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/examples/packages/registry"
-	"github.com/itemize/itemize/forecast"
 )
 
 // workload returns the operations on a package in a month: 30 releases, 60 moved tags, and 100,000

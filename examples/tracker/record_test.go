@@ -9,10 +9,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/itemize/itemize/cost/record"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/recording"
+	"github.com/itemize/itemize/internal/advice/trace"
 	"github.com/itemize/itemize/mapper"
-	"github.com/itemize/itemize/record"
 )
 
 // A recording of the day has its operations, as changes and reads of the models' attributes and elements.
@@ -38,11 +38,11 @@ func TestRecording(t *testing.T) {
 	if strings.Contains(string(text), "acme") {
 		t.Error("the recording has values")
 	}
-	f, err := recording.Read(text)
+	f, err := trace.Read(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f = recording.Merge(f)
+	f = trace.Merge(f)
 	for _, want := range []struct{ kind, operation string }{
 		{"Project", `{"name":"Transact","count":81,"writes":["Counters"],"atomic":true,"add":{"Activity":81}}`},
 		{"Project", `{"name":"Load","count":80,"reads":["CreatedAt","Name"]}`},

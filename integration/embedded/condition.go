@@ -12,8 +12,8 @@ import (
 	"github.com/truora/minidyn/server"
 	"github.com/truora/minidyn/types"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/key"
 )
 
 // condition is one condition of a key condition expression.

@@ -12,7 +12,7 @@ import (
 	"github.com/truora/minidyn/interpreter"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model/key"
 )
 
 // minidyn 0.8.2 orders numbers as text, loses entries of indexes, and finds nothing after a start key that

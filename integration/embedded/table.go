@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model/key"
 )
 
 // table describes a table for the front.

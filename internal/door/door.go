@@ -11,16 +11,16 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/compression"
-	"github.com/itemize/itemize/internal/expr"
-	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/large/compression"
+	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/migration/report"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/selection"
-	"github.com/itemize/itemize/internal/tabledef"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/expr"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/model/tabledef"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // Field has functions of package field.
@@ -56,7 +56,7 @@ type Entities interface {
 var Mapper struct {
 	// StoreObjects returns the mapper.Option that stores large values as objects in S3. buckets returns the real name
 	// of a bucket that a tag names; nil means the same name.
-	StoreObjects func(o large.Objects, buckets func(declared string) string) any
+	StoreObjects func(o extern.Objects, buckets func(declared string) string) any
 	// Compress returns the mapper.Option that adds a codec to those of the standard library.
 	Compress func(c compression.Coding) any
 	// RootInTransaction returns the mapper.WriteOption that lets a save that adds items check in the same transaction
@@ -84,19 +84,19 @@ var Mapper struct {
 // methods that it calls.
 type Engine interface {
 	// Collector returns an error if no value of the model can be external.
-	Collector() (*large.Collector, error)
+	Collector() (*extern.Collector, error)
 	// Tables returns the present tables, TablesAt those for some times, and TablesOf those of a period.
 	Tables() []*tabledef.Table
 	TablesAt(times []time.Time) ([]*tabledef.Table, error)
 	TablesOf(period string) []*tabledef.Table
 }
 
-// Blob has functions of package blob, for the command itemize.
-var Blob struct {
-	// Collect is blob.Collect for a model that is known by its source. options is a []blob.CollectOption.
-	Collect func(ctx context.Context, c *large.Collector, options any) (*large.Report, error)
-	// Full returns the complete result of a *blob.Collected.
-	Full func(c any) *large.Report
+// Large has functions of package large, for the command itemize.
+var Large struct {
+	// Collect is large.Collect for a model that is known by its source. options is a []large.CollectOption.
+	Collect func(ctx context.Context, c *extern.Collector, options any) (*extern.Report, error)
+	// Full returns the complete result of a *large.Collected.
+	Full func(c any) *extern.Report
 }
 
 // Migrate has functions of package migrate, for the command itemize.

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/redact"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/redact"
+	"github.com/itemize/itemize/internal/model/schema"
 )
 
 // ErrUsage is the class of errors of calls that the program has to change.

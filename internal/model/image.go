@@ -6,11 +6,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/wire"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/request/wire"
 )
 
 // Room is the memory that the items of one answer share. It also keeps the plans of the shapes of items

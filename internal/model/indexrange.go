@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/near"
-	"github.com/itemize/itemize/internal/redact"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/redact"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // SelectIndex returns a selection of a secondary index. args are the values of the placeholders of its

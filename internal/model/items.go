@@ -3,10 +3,10 @@ package model
 import (
 	"strings"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // SelectItems returns a selection of items in one of [Model.Select]: items of an entity, or the root items of

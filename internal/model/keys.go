@@ -1,11 +1,11 @@
 package model
 
 import (
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // Record is one record of a kind of item: the model's value for a singleton, an element

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/large"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/large/extern"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
 )
 
 // Storage says where external values are stored.
@@ -44,13 +44,13 @@ func externals(e *schema.Entity) (all []*schema.Attribute) {
 }
 
 // Locations returns where the external values of the model are stored. It is nil if the model has none.
-func (m *Model) Locations(s Storage) (*large.Locations, error) {
+func (m *Model) Locations(s Storage) (*extern.Locations, error) {
 	e := m.Schema
 	all := externals(e)
 	if len(all) == 0 {
 		return nil, nil
 	}
-	h := &large.Locations{
+	h := &extern.Locations{
 		Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim,
 		Root:  rootOf(m),
 		Place: s.Region(),

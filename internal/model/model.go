@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/compression"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/large"
-	"github.com/itemize/itemize/internal/redact"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/large/compression"
+	"github.com/itemize/itemize/internal/large/extern"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/redact"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // Model is a model.
@@ -32,7 +32,7 @@ type Model struct {
 	timed sync.Map // of *item.Table by periodTable: each is one
 	// Source returns where the stored value of an attribute is read, under the name that it has in an
 	// item; nil for a model without values outside of their items.
-	Source func(f *item.Image, a *schema.Attribute, name string) *large.Source
+	Source func(f *item.Image, a *schema.Attribute, name string) *extern.Source
 
 	plans atomic.Pointer[[]*plan] // of shapes of items
 	// MaxValue is how many bytes a large value may have that is read with its item, and so written.
@@ -50,7 +50,7 @@ type Model struct {
 // New returns a model, with the real names of its tables.
 func New(e *schema.Entity, c codec.Model, tables []string) *Model {
 	m := &Model{
-		Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now, PartSize: large.PartSize,
+		Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now, PartSize: extern.PartSize,
 		RootLast: rootLast(e),
 	}
 	for i, t := range e.Tables {

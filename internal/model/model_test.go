@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/read/selection"
 	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 

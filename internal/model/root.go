@@ -3,10 +3,10 @@ package model
 import (
 	"strings"
 
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // The root is the singleton that is written even when it is empty: present and live, it

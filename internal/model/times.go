@@ -6,11 +6,11 @@ import (
 	"math"
 	"time"
 
-	"github.com/itemize/itemize/internal/explain"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/request/explain"
 )
 
 // Times says which tables there are of a model whose tables follow the time.

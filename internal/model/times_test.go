@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/testing/draws"
 	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )

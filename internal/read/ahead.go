@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/request/flow"
 )
 
 // Keys reports whether parts are items whose keys are known, and nothing else.

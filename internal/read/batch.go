@@ -12,11 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/explain"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/selection"
-	"github.com/itemize/itemize/internal/wire"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request/wire"
 )
 
 // batch reads single items with BatchGetItem, and yields them in the order of their

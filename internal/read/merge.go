@@ -5,9 +5,9 @@ import (
 	"context"
 	"iter"
 
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // Merged yields the items of the parts in the order of their sort keys, whichever range

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/testing/draws"
 	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // Recalled is a Source of items that were read before. It sends nothing, and counts what a

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/read/selection"
 	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 

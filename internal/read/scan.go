@@ -8,10 +8,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/explain"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/wire"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request/wire"
 )
 
 // Segment is a part of a table, of several that are scanned at once, as fast as the rate allows.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/selection"
-	"github.com/itemize/itemize/internal/wire"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/request/wire"
 )
 
 // Source is where images of items come from: a [Reader], or whatever else has them.

@@ -10,11 +10,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/explain"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request/flow"
 )
 
 // Set is a set of items with known keys, and the reader of its model.

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/wire"
+	"github.com/itemize/itemize/internal/request/wire"
 )
 
 // Usage is the capacity and the work of reads.

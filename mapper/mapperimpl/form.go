@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/model/codec"
 )
 
 // Form describes how values of a Go type are encoded, decoded, compared and copied.

@@ -7,11 +7,11 @@ import (
 	"unsafe"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
-	"github.com/itemize/itemize/internal/expr"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/expr"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/query"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/model/codec"
 )
 
 // SameTime reports whether two times encode alike as text.

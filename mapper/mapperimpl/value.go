@@ -4,8 +4,8 @@ import (
 	"encoding"
 	"time"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/key"
 )
 
 // Argument is the value of a placeholder in a key, or the error of the value.

@@ -2,7 +2,7 @@
 // attributes that change often, and the attributes that few requests read.
 package store
 
-import "github.com/itemize/itemize/blob"
+import "github.com/itemize/itemize/large"
 
 //go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
@@ -22,7 +22,7 @@ type Product struct {
 	Dimensions  string         `ddb:"table=ExtendedProductCatalog"`
 	Tracks      map[int]string `ddb:"table=ExtendedProductCatalog" dynamodbav:",omitempty"`
 
-	Image blob.Value[[]byte] `ddb:"s3=images,inline=1KB"`
+	Image large.Value[[]byte] `ddb:"s3=images,inline=1KB"`
 }
 
 // Shelf stores each tag as an item, so that adding a tag writes one item.

@@ -7,8 +7,8 @@ import (
 	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -330,7 +330,7 @@ type productHandles struct {
 	// Tracks is the attribute "Tracks" (M) of the item the item of the table ExtendedProductCatalog.
 	Tracks *field.Map[Product, map[int]string, int, *field.String[Product, string]]
 	// Image is the attribute "Image" (large value) of the item the item of the table ProductCatalog.
-	Image *field.Value[Product, blob.Value[[]byte]]
+	Image *field.Value[Product, large.Value[[]byte]]
 }
 
 // ShelfFields has the stored fields of a Shelf: for patches, conditions, filters and projections.
@@ -379,7 +379,8 @@ var productForm = mapperimpl.Struct(mapperimpl.Funcs[Product]{},
 		mapperimpl.Map[map[int]string](mapperimpl.String[string]()),
 	),
 	mapperimpl.Field(
-		"Image", "", func(v *Product) *blob.Value[[]byte] { return &v.Image }, mapperimpl.Opaque[blob.Value[[]byte]](),
+		"Image", "", func(v *Product) *large.Value[[]byte] { return &v.Image },
+		mapperimpl.Opaque[large.Value[[]byte]](),
 	),
 )
 
@@ -437,12 +438,12 @@ type productLayout_changed_run_go_generate = struct {
 	ID          int      `ddb:"pk={ID}"`
 	Title       string
 	Description string
-	Authors     []string           `dynamodbav:",stringset,omitempty"`
-	Price       float64            `ddb:"table=ProductAvailability"`
-	Quantity    int                `ddb:"table=ProductAvailability"`
-	Dimensions  string             `ddb:"table=ExtendedProductCatalog"`
-	Tracks      map[int]string     `ddb:"table=ExtendedProductCatalog" dynamodbav:",omitempty"`
-	Image       blob.Value[[]byte] `ddb:"s3=images,inline=1KB"`
+	Authors     []string            `dynamodbav:",stringset,omitempty"`
+	Price       float64             `ddb:"table=ProductAvailability"`
+	Quantity    int                 `ddb:"table=ProductAvailability"`
+	Dimensions  string              `ddb:"table=ExtendedProductCatalog"`
+	Tracks      map[int]string      `ddb:"table=ExtendedProductCatalog" dynamodbav:",omitempty"`
+	Image       large.Value[[]byte] `ddb:"s3=images,inline=1KB"`
 }
 
 var _ productLayout_changed_run_go_generate = Product{}
@@ -452,7 +453,7 @@ var _ mapperimpl.LacksMethods = struct {
 }{}
 var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
-} = (*blob.Value[[]byte])(nil)
+} = (*large.Value[[]byte])(nil)
 
 type shelfLayout_changed_run_go_generate = struct {
 	_      struct{}            `ddb:"table=Shelves"`

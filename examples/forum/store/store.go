@@ -5,7 +5,7 @@ package store
 import (
 	"time"
 
-	"github.com/itemize/itemize/blob"
+	"github.com/itemize/itemize/large"
 )
 
 //go:generate go run github.com/itemize/itemize/cmd/itemize gen
@@ -48,6 +48,6 @@ type Reply struct {
 	At       time.Time `ddb:"sk={At}"`
 	PostedBy string    `ddb:"sk={At}"`
 
-	Message blob.Value[string] `ddb:"sk={At},compress=zstd,chunk,table=ReplyChunks,inline=8KB,preview=40"`
-	Picture blob.Value[[]byte] `ddb:"sk={At},s3=pictures,inline=1KB"`
+	Message large.Value[string] `ddb:"sk={At},compress=zstd,chunk,table=ReplyChunks,inline=8KB,preview=40"`
+	Picture large.Value[[]byte] `ddb:"sk={At},s3=pictures,inline=1KB"`
 }

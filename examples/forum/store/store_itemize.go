@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -658,9 +658,9 @@ type replyHandles struct {
 	// PostedBy is the attribute "PostedBy" (S) of the item {At}.
 	PostedBy *field.String[Reply, string]
 	// Message is the attribute "Message" (large value) of the item {At}.
-	Message *field.Value[Reply, blob.Value[string]]
+	Message *field.Value[Reply, large.Value[string]]
 	// Picture is the attribute "Picture" (large value) of the item {At}.
-	Picture *field.Value[Reply, blob.Value[[]byte]]
+	Picture *field.Value[Reply, large.Value[[]byte]]
 }
 
 var forumForm = mapperimpl.Struct(mapperimpl.Funcs[Forum]{},
@@ -690,12 +690,12 @@ var replyForm = mapperimpl.Struct(mapperimpl.Funcs[Reply]{},
 	mapperimpl.Field("At", "", func(v *Reply) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("PostedBy", "", func(v *Reply) *string { return &v.PostedBy }, mapperimpl.String[string]()),
 	mapperimpl.Field(
-		"Message", "", func(v *Reply) *blob.Value[string] { return &v.Message },
-		mapperimpl.Opaque[blob.Value[string]](),
+		"Message", "", func(v *Reply) *large.Value[string] { return &v.Message },
+		mapperimpl.Opaque[large.Value[string]](),
 	),
 	mapperimpl.Field(
-		"Picture", "", func(v *Reply) *blob.Value[[]byte] { return &v.Picture },
-		mapperimpl.Opaque[blob.Value[[]byte]](),
+		"Picture", "", func(v *Reply) *large.Value[[]byte] { return &v.Picture },
+		mapperimpl.Opaque[large.Value[[]byte]](),
 	),
 )
 
@@ -753,10 +753,10 @@ type replyLayout_changed_run_go_generate = struct {
 	_        struct{} `ddb:"index=PostedByIndex,pk={PostedBy},range=ReplyDateTime"`
 	Forum    string   `ddb:"pk={Forum}#{Subject}"`
 	Subject  string
-	At       time.Time          `ddb:"sk={At}"`
-	PostedBy string             `ddb:"sk={At}"`
-	Message  blob.Value[string] `ddb:"sk={At},compress=zstd,chunk,table=ReplyChunks,inline=8KB,preview=40"`
-	Picture  blob.Value[[]byte] `ddb:"sk={At},s3=pictures,inline=1KB"`
+	At       time.Time           `ddb:"sk={At}"`
+	PostedBy string              `ddb:"sk={At}"`
+	Message  large.Value[string] `ddb:"sk={At},compress=zstd,chunk,table=ReplyChunks,inline=8KB,preview=40"`
+	Picture  large.Value[[]byte] `ddb:"sk={At},s3=pictures,inline=1KB"`
 }
 
 var _ replyLayout_changed_run_go_generate = Reply{}
@@ -766,10 +766,10 @@ var _ mapperimpl.LacksMethods = struct {
 }{}
 var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
-} = (*blob.Value[string])(nil)
+} = (*large.Value[string])(nil)
 
 var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
-} = (*blob.Value[[]byte])(nil)
+} = (*large.Value[[]byte])(nil)
 
 const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)

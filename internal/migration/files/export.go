@@ -18,7 +18,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model/item"
 )
 
 // Export is an export of a table to S3, in DynamoDB's JSON.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/redact"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/redact"
 )
 
 // Files are a folder of files, by their names with slashes.

@@ -3,7 +3,7 @@ package layout
 import (
 	"fmt"
 
-	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model/key"
 )
 
 // Entity distinguishes the items of one entity from those of others in its partition: their sort keys

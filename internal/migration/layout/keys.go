@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/tags"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/grammar"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
 )
 
 // Keys compute the key of an entity's monolith from the fields in the keys of its root.
@@ -170,7 +170,7 @@ func (k *Keys) Matches(x *Layout, table int) *Kind {
 
 // keyOf reads a template, whose placeholders are some of those of the root's keys.
 func (x *Layout) keyOf(text string) (*template, error) {
-	parsed, errs := tags.ParseTemplate(text)
+	parsed, errs := grammar.ParseTemplate(text)
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("the key %q of monoliths: %w", text, errs[0])
 	}
@@ -197,7 +197,7 @@ func (x *Layout) keyOf(text string) (*template, error) {
 }
 
 // placeholder is the one of the root's keys that is written so.
-func (x *Layout) placeholder(p tags.Part) (schema.LayoutPlaceholder, error) {
+func (x *Layout) placeholder(p grammar.Part) (schema.LayoutPlaceholder, error) {
 	var there []string
 	var found []schema.LayoutPlaceholder
 	templates := []*template{&x.pk, x.Root.key}
@@ -206,7 +206,7 @@ func (x *Layout) placeholder(p tags.Part) (schema.LayoutPlaceholder, error) {
 			continue
 		}
 		t := templates[i]
-		parsed, _ := tags.ParseTemplate(k.Template)
+		parsed, _ := grammar.ParseTemplate(k.Template)
 		n := 0
 		for _, q := range parsed.Parts {
 			if q.Name == "" {

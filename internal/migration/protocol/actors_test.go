@@ -12,10 +12,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/protocol"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // before is an HTTP client that calls a function before each request.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/layout"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // State is the state of a monolith.

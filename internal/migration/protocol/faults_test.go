@@ -11,13 +11,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/protocol"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/save/write"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/faults"
-	"github.com/itemize/itemize/internal/write"
 )
 
 // broken returns the mover of a process whose n-th request meets a fault.

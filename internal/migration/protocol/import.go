@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/itemize/itemize/internal/bulk"
-	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/save/bulk"
 )
 
 // Import returns the items of a monolith's collection, the root first, for bulk puts into a table that

@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // commitRequest returns the request that marks the monolith as moved, if it is as it was read.

@@ -1,10 +1,10 @@
 package protocol
 
 import (
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/layout"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // Price is the cost of moving an entity, without interference by other programs.

@@ -1,7 +1,7 @@
 // Package protocol is the protocol by which a monolith, one item of an entity, becomes the items of a
 // collection while other programs read and write it ([Mover.Move]). [Mover.Back] makes it a monolith
 // again. Each condition of the protocol excludes a trace that was found in its specification
-// (internal/staging/spec/Migration.tla): change none without that.
+// (internal/save/staging/spec/Migration.tla): change none without that.
 //
 // The root of the collection is put as a claim, whose state is migrating. As long as the monolith is
 // not marked, or has the claim's mark, the monolith is current for all programs that know both layouts.
@@ -22,14 +22,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/explain"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/migration/layout"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // Client has the methods of a DynamoDB client that moving needs.

@@ -17,13 +17,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/migration/protocol"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/save/write"
 	"github.com/itemize/itemize/internal/testing/enginetest"
-	"github.com/itemize/itemize/internal/write"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }

@@ -12,12 +12,12 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/bulk"
-	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/wire"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request/wire"
+	"github.com/itemize/itemize/internal/save/bulk"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // claimAll puts the claims of entities that have no root item, and returns the stored ones.

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // Content is an entity as a program that knows both layouts reads it.

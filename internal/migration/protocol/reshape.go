@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
 )
 
 // Reshape are a program's functions between its monoliths, with the keys of their table, and what

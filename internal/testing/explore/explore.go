@@ -17,7 +17,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/request/flow"
 )
 
 // Limits are the maximum numbers of faults in one run.

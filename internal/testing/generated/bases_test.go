@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"
 )

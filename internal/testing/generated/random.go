@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/testing/models"
 )
 

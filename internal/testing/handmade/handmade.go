@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/model/codec"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"

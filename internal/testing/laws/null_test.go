@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/model/codec"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"

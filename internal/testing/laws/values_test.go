@@ -12,7 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/mapper"
 )
 

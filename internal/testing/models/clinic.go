@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Clinic is the model of testdata/format, and of the programs of docs/recipes/foreign.
+// Clinic is the model of internal/testdata/format, and of the programs of docs/recipes/foreign.
 type Clinic struct {
 	_       struct{}          `ddb:"table=clinics,ttl=expires"`
 	ID      string            `ddb:"pk=CLINIC#{ID}"`

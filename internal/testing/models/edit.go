@@ -3,8 +3,8 @@ package models
 import (
 	"reflect"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/schema"
 )
 
 // Edit changes a value at random: attributes, whole items, elements added,

@@ -15,10 +15,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/tags"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/grammar"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/testing/leaks"
 )
 
@@ -287,13 +287,13 @@ func (g *Gen) key(v reflect.Value, t *schema.Type, f key.Format) {
 			v.SetInt(int64(g.R.Uint64N(limit(f))))
 			return
 		}
-		g.Value(v, t, tags.AV{})
+		g.Value(v, t, grammar.AV{})
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		if f.Kind == key.Digits {
 			v.SetUint(g.R.Uint64N(limit(f)))
 			return
 		}
-		g.Value(v, t, tags.AV{})
+		g.Value(v, t, grammar.AV{})
 	case reflect.String:
 		if t.Number {
 			v.SetString(strconv.Itoa(g.R.IntN(100000)))

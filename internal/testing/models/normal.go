@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
 )
 
 // Normalize brings a value into the form that a load gives: elements in the

@@ -12,7 +12,7 @@ import (
 	smithy "github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/itemize/itemize/internal/wire"
+	"github.com/itemize/itemize/internal/request/wire"
 )
 
 // onWire returns an item as it comes in an answer to GetItem, where it has at least one attribute.

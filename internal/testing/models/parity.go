@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/schema"
 )
 
 // pair is a model's two codecs.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/tags"
+	"github.com/itemize/itemize/internal/model/grammar"
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/testing/leaks"
 )
 
@@ -16,7 +16,7 @@ import (
 const maxDepth = 7
 
 // Value sets a field to a random value that attributevalue can bring back.
-func (g *Gen) Value(v reflect.Value, t *schema.Type, av tags.AV) {
+func (g *Gen) Value(v reflect.Value, t *schema.Type, av grammar.AV) {
 	g.depth++
 	defer func() { g.depth-- }()
 	if g.R.IntN(8) == 0 && !t.Number && !t.Marshals || g.depth > maxDepth && v.Kind() != reflect.Struct {
@@ -59,7 +59,7 @@ func (g *Gen) Value(v reflect.Value, t *schema.Type, av tags.AV) {
 		g.slice(v, t, av)
 	case schema.Array:
 		for i := range v.Len() {
-			g.Value(v.Index(i), t.Elem, tags.AV{})
+			g.Value(v.Index(i), t.Elem, grammar.AV{})
 		}
 	case schema.Map:
 		g.mapField(v, t, av)
@@ -82,7 +82,7 @@ func (g *Gen) Value(v reflect.Value, t *schema.Type, av tags.AV) {
 	}
 }
 
-func (g *Gen) time(v reflect.Value, av tags.AV) {
+func (g *Gen) time(v reflect.Value, av grammar.AV) {
 	at := time.Unix(g.R.Int64N(maxUnix)-1e9, g.R.Int64N(1e9)).In(time.FixedZone("", 60*(g.R.IntN(1400)-700)))
 	if av.Has("unixtime") {
 		at = time.Unix(g.R.Int64N(maxUnix), 0)
@@ -119,7 +119,7 @@ func (g *Gen) byteField(v reflect.Value) {
 	v.SetBytes(b)
 }
 
-func (g *Gen) slice(v reflect.Value, t *schema.Type, av tags.AV) {
+func (g *Gen) slice(v reflect.Value, t *schema.Type, av grammar.AV) {
 	set := av.Has("stringset") || av.Has("numberset") || av.Has("binaryset") || v.Type() == reflect.TypeFor[[][]byte]()
 	n := g.R.IntN(4)
 	if set && n == 0 {
@@ -128,9 +128,9 @@ func (g *Gen) slice(v reflect.Value, t *schema.Type, av tags.AV) {
 	}
 	v.Set(reflect.MakeSlice(v.Type(), n, n))
 	for i := range n {
-		for g.Value(v.Index(i), t.Elem, tags.AV{}); av.Has("omitemptyelem") && v.Index(i).IsZero() || set &&
+		for g.Value(v.Index(i), t.Elem, grammar.AV{}); av.Has("omitemptyelem") && v.Index(i).IsZero() || set &&
 			v.Index(i).Kind() == reflect.Slice && v.Index(i).IsNil(); {
-			g.Value(v.Index(i), t.Elem, tags.AV{})
+			g.Value(v.Index(i), t.Elem, grammar.AV{})
 		}
 	}
 	if set {
@@ -162,17 +162,17 @@ func SortSet(v reflect.Value) {
 	v.Set(reflect.Append(out, all...))
 }
 
-func (g *Gen) mapField(v reflect.Value, t *schema.Type, av tags.AV) {
+func (g *Gen) mapField(v reflect.Value, t *schema.Type, av grammar.AV) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for range g.R.IntN(4) {
 		k := reflect.New(v.Type().Key()).Elem()
 		if k.Kind() == reflect.String {
 			k.SetString(g.text(1))
 		} else {
-			g.Value(k, t.Key, tags.AV{})
+			g.Value(k, t.Key, grammar.AV{})
 		}
 		e := reflect.New(v.Type().Elem()).Elem()
-		g.Value(e, t.Elem, tags.AV{})
+		g.Value(e, t.Elem, grammar.AV{})
 		if av.Has("omitemptyelem") && e.IsZero() {
 			continue
 		}

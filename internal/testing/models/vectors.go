@@ -11,16 +11,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/model/attr"
 )
 
-// Vectors reads a file of testdata/format: what docs/format.md says is stored, written by hand.
+// Vectors reads a file of internal/testdata/format: what docs/format.md says is stored, written by hand.
 func Vectors[V any](t testing.TB, file string) []V {
 	t.Helper()
 	dir, err := os.Getwd()
 	for err == nil && !isFormat(dir) {
 		if dir == filepath.Dir(dir) {
-			t.Fatal("no folder above has testdata/format")
+			t.Fatal("no folder above has internal/testdata/format")
 		}
 		dir = filepath.Dir(dir)
 	}

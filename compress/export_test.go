@@ -1,6 +1,0 @@
-package compress
-
-import "github.com/itemize/itemize/internal/compression"
-
-// Codings are all codecs that need an option.
-var Codings = compression.Codings{snappyFrames, zstdFrames, lz4Frames, lzoFrames}

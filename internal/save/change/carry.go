@@ -1,0 +1,184 @@
+package change
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/large/extern"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/snapshot"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// Carry is one item that another writer added to an entity under a key that it has moved away from: the requests of
+// the transaction that carries it to the entity, and the check of the root item.
+type Carry struct{ Writes, Checks []*write.Request }
+
+// NewCarry returns the requests that carry an item that was found under a key, from. s is the entity where it is now,
+// keyFields are its key fields, and live is its incarnation, nil for none.
+func NewCarry(
+	s *snapshot.Snapshot,
+	f *item.Image,
+	from, keyFields []key.Value,
+	live types.AttributeValue,
+) (*Carry, error) {
+	m := s.Model
+	stored := f.Attributes()
+	if err := carriable(m, f, stored); err != nil {
+		return nil, err
+	}
+	to, err := placeOf(m, f, keyFields)
+	if err != nil {
+		return nil, err
+	}
+	ch, err := carried(m, f, to, stored, keyFields)
+	if err != nil {
+		return nil, err
+	}
+	delete(ch.Put, m.Reserved.IncarnationName())
+	if live != nil {
+		m.Reserved.AssignIncarnation(live).Into(ch.Put)
+	}
+	ch.NewSize = ch.WholeSize()
+	c := &Carry{Writes: []*write.Request{&ch.Request}}
+	if to == f.Place { // the entity has come back to the key
+		ch.expectAsFound(f, stored)
+	} else {
+		ch.New, ch.Expect = true, write.Expect{Absent: true}
+		d := start(m, write.Delete, f.Kind, f.Place)
+		d.expectAsFound(f, stored)
+		d.Entries = m.Entries(f.Kind, f.Table.Name, stored, nil)
+		c.Writes = append(c.Writes, &d.Request)
+	}
+	at, err := m.RootPlace(m.Identity(keyFields))
+	if err != nil {
+		return nil, err
+	}
+	check := start(m, write.Check, m.Root(), at)
+	of := m.Reserved.NoIncarnation
+	if live != nil {
+		of = func(x *attr.Expression) string { return m.Reserved.IncarnationIs(x, live) }
+	}
+	check.Unread = true
+	check.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{m.Reserved.LiveRoot, of}}
+	check.requireNamed(s, f.Kind)
+	c.Checks = []*write.Request{&check.Request}
+	if f.Header.Incarnation != nil || to == f.Place {
+		return c, nil
+	}
+	// Without an incarnation, the item would belong to the next entity with the old key.
+	old, err := m.RootPlace(from)
+	if err != nil || old == at {
+		return c, err
+	}
+	none := start(m, write.Check, m.Root(), old)
+	none.Unread, none.Expect = true, write.Expect{Absent: true}
+	c.Checks = append(c.Checks, &none.Request)
+	return c, nil
+}
+
+// carriable returns an error for an item that a copy under another key would not be.
+func carriable(m *model.Model, f *item.Image, stored item.Attributes) error {
+	for name, v := range stored {
+		if _, out := extern.PointerOf(v); out {
+			return fmt.Errorf(
+				"%s has an external value (attribute %q), which cannot be carried: load it from there, and add it "+
+					"again",
+				f.Place,
+				name,
+			)
+		}
+	}
+	for _, o := range m.Schema.KeyFields {
+		if o.Item == f.Kind {
+			return fmt.Errorf("%s stores %s, which the key names: correct it by hand", f.Place, o.Name)
+		}
+	}
+	return nil
+}
+
+// placeOf returns the place of an item under the entity's key.
+func placeOf(m *model.Model, f *item.Image, keyFields []key.Value) (item.Place, error) {
+	at, err := m.Schema.Partition(keyFields)
+	if err != nil {
+		return item.Place{}, err
+	}
+	sk := key.Scalar{}
+	if f.Kind.Key != nil {
+		values := append([]key.Value(nil), f.Values...)
+		for i, src := range f.Kind.Key.Sources {
+			if src.From == schema.FromModel {
+				values[i] = keyFields[src.KeyField]
+			}
+		}
+		if sk, err = m.Render(f.Kind, values); err != nil {
+			return item.Place{}, err
+		}
+	}
+	return m.Place(f.Kind, at, sk), nil
+}
+
+// carried returns the put of an item at a place, with the keys of indexes that it has there.
+func carried(
+	m *model.Model,
+	f *item.Image,
+	to item.Place,
+	stored item.Attributes,
+	keyFields []key.Value,
+) (*Change, error) {
+	ch := start(m, write.Put, f.Kind, to)
+	ch.Put = attr.CopyItem(stored)
+	delete(ch.Put, m.Reserved.StateName())
+	delete(ch.Put, f.Table.Hash)
+	delete(ch.Put, f.Table.Range)
+	ch.KeyInto(ch.Put)
+	if len(f.Kind.Derived) > 0 {
+		var rec any
+		var pos codec.Pos
+		var err error
+		if f.Kind.Element() {
+			rec, err = snapshot.DecodeElement(m, f)
+			for i, src := range f.Kind.Key.Sources {
+				if err == nil && src.From == schema.FromMapKey {
+					pos.Key, err = m.Codec.Elements(f.Kind.Index).FromKey(f.Values[i])
+				}
+			}
+		} else {
+			rec = m.Codec.New()
+			err = snapshot.DecodeItem(m, f, rec)
+		}
+		if err != nil {
+			return nil, err
+		}
+		keys, err := m.IndexKeys(model.Record{Item: f.Kind, Value: rec, Pos: pos}, keyFields)
+		if err != nil {
+			return nil, err
+		}
+		for j, v := range keys {
+			if delete(ch.Put, f.Kind.Derived[j].Name); v != nil {
+				ch.Put[f.Kind.Derived[j].Name] = v
+			}
+		}
+	}
+	for name, v := range ch.Put {
+		if name != f.Table.Hash && name != f.Table.Range && name != m.Reserved.Version {
+			ch.Set = append(ch.Set, item.Assignment{Name: name, Index: item.Unlisted, Value: v})
+		}
+	}
+	ch.Entries = m.Entries(f.Kind, to.Table.Name, nil, ch.Put)
+	return ch, ch.check()
+}
+
+// expectAsFound requires that an item is as it was found.
+func (ch *Change) expectAsFound(f *item.Image, stored item.Attributes) {
+	ch.OldSize, ch.Header = f.Size, f.Header
+	if ch.Expect.Version = f.Header.Version; f.Header.Version == nil {
+		ch.Expect.Old = write.SomeOldValues(f.Place, stored)
+	}
+}

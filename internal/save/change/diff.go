@@ -1,0 +1,352 @@
+package change
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/snapshot"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// Options say what a diff may do, and is asked for.
+type Options struct {
+	// Move allows key fields to be changed.
+	Move bool
+	// Checks asks for the stored items that are not written.
+	Checks bool
+	// Root asks for the root item with new items.
+	Root bool
+	// RootToo asks for it with changes of stored items as well.
+	RootToo bool
+	// Reindex also writes stored items whose keys of secondary indexes are not as they are made now.
+	Reindex bool
+	// Room is the memory for the changes of new items, nil for new memory.
+	Room *Room
+}
+
+// Room is memory for changes that is used again by the next diff. It is for a caller that has no use for them then.
+type Room struct {
+	changes []Change
+	sets    []item.Assignment
+}
+
+// change returns an empty change.
+func (r *Room) change() *Change {
+	if len(r.changes) == cap(r.changes) {
+		r.changes = make([]Change, 0, max(16, 2*cap(r.changes))) // those before stay where they are
+	}
+	r.changes = append(r.changes, Change{})
+	return &r.changes[len(r.changes)-1]
+}
+
+// assignments returns an empty list with room for n.
+func (r *Room) assignments(n int) []item.Assignment {
+	used := len(r.sets)
+	if used+n > cap(r.sets) {
+		r.sets, used = make([]item.Assignment, 0, max(64, n, 2*cap(r.sets))), 0
+	}
+	r.sets = r.sets[:used+n]
+	return r.sets[used : used : used+n]
+}
+
+// Diff is the difference between a value and the stored items.
+type Diff struct {
+	Changes []*Change
+	// Checks are the stored items that are not written, if they were asked for.
+	Checks []*Change
+	// Keys are those of the value; Old are the key fields' values as stored. Moves reports
+	// that they differ.
+	Keys  snapshot.Keys
+	Old   []key.Value
+	Moves bool
+	// RootMoves reports that the root does as well: another key field may only move elements.
+	RootMoves bool
+	// NeedsRoot reports that a new item is put and that no loaded item has the entity's incarnation, so
+	// the root must be read first.
+	NeedsRoot bool
+}
+
+// Faults are all that is wrong with a value, one error each.
+type Faults []error
+
+func (f Faults) Error() string { return errors.Join(f...).Error() }
+
+// and returns the faults with one more, if there is one.
+func (f Faults) and(err error) Faults {
+	if err == nil {
+		return f
+	}
+	return append(f, err)
+}
+
+// orNil returns nil for no fault, and a single one as it is.
+func (f Faults) orNil() error {
+	switch len(f) {
+	case 0:
+		return nil
+	case 1:
+		return f[0]
+	}
+	return f
+}
+
+// Unwrap returns the faults.
+func (f Faults) Unwrap() []error { return f }
+
+// Unchanged reports, without encoding or allocating anything, that a value is as it is
+// stored. It may say no of one that is, never yes of one that is not.
+func Unchanged(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any) bool {
+	c := s.Model.Codec
+	if s.Fresh || len(unresolved) > 0 || !c.SameKeyFields(v, s.Old) {
+		return false
+	}
+	for i, it := range s.Model.Schema.Items {
+		switch {
+		case it.Opaque:
+			return false
+		case it.Element():
+			if !c.Elements(i).Equal(v, s.Old) {
+				return false
+			}
+		default:
+			if !c.Record(i).Equal(v, s.Old) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// differ compares a value with its snapshot.
+type differ struct {
+	Diff
+	m *model.Model
+	s *snapshot.Snapshot
+	v any
+	o Options
+	// expiryChanged reports that the expiry of all items (ttl,all) did.
+	expiryChanged bool
+	// incarnation is the incarnation of new items; nil until the first one.
+	incarnation types.AttributeValue
+	faults      Faults
+	few         [1]*Change // room for those of most saves
+	first       [1]Change
+	rooms       []Change // for new ones, side by side in memory
+}
+
+// room returns the memory of a new change.
+func (d *differ) room() *Change {
+	if d.o.Room != nil {
+		return d.o.Room.change()
+	}
+	if len(d.rooms) == 0 {
+		return new(Change)
+	}
+	ch := &d.rooms[0]
+	d.rooms = d.rooms[1:]
+	return ch
+}
+
+// Of compares a value with its snapshot. It does no I/O. The error is a single fault, or
+// Faults.
+func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*Diff, error) {
+	d := &differ{m: s.Model, s: s, v: v, o: o}
+	d.Keys.Value, d.Changes, d.rooms = v, d.few[:0], d.first[:]
+	if o.Room != nil {
+		o.Room.changes, o.Room.sets = o.Room.changes[:0], o.Room.sets[:0]
+	}
+	if !o.Checks && !o.Reindex && !(o.Move && s.Shard().Kind != key.None) && Unchanged(s, unresolved, v) {
+		return &d.Diff, nil
+	}
+	if err := d.identify(); err != nil {
+		return nil, err
+	}
+	if err := d.compareExpiry(); err != nil {
+		return nil, err
+	}
+	for _, it := range d.m.Schema.Items {
+		if it.Element() {
+			d.elements(it)
+		} else {
+			d.fixedItem(it)
+		}
+	}
+	if len(d.faults) > 0 {
+		return nil, d.faults
+	}
+	d.checkNamed()
+	if err := cmp.Or(d.checkRoot(), d.checkShards(), d.checkStays()); err != nil {
+		return nil, err
+	}
+	return &d.Diff, d.fence(unresolved)
+}
+
+// checkRoot adds a check of the root to a save that adds items: the root is live, and has the
+// incarnation that the new items carry. If the root was not loaded, the check is one of the others;
+// else it is a check of its own.
+func (d *differ) checkRoot() error {
+	isNew := func(ch *Change) bool { return ch.New }
+	isRoot := func(ch *Change) bool { return ch.Root }
+	loaded := d.s.Root() != nil
+	asked := d.o.Checks && !loaded || d.o.Root && !(d.o.Checks && loaded) && !slices.ContainsFunc(d.Changes, isRoot)
+	added := slices.ContainsFunc(d.Changes, isNew)
+	if !asked || d.s.Fresh || !added && !(d.o.RootToo && len(d.Changes) > 0) {
+		return nil
+	}
+	if !added {
+		var fits bool
+		d.incarnation, fits = d.s.Incarnation()
+		d.NeedsRoot = !fits
+	}
+	return d.requireRoot()
+}
+
+// requireRoot asks for the root, which was not loaded: live, and of the incarnation of the new items.
+func (d *differ) requireRoot() error {
+	at, err := d.m.RootPlace(d.m.Identity(d.Keys.KeyFields))
+	if err != nil {
+		return err
+	}
+	ch := start(d.m, write.Check, d.m.Root(), at)
+	ch.Unread = true
+	of := func(x *attr.Expression) string { return d.m.Reserved.IncarnationIs(x, d.incarnation) }
+	if d.incarnation == nil {
+		of = d.m.Reserved.NoIncarnation
+	}
+	ch.ForAdditions, ch.PinsEntity, ch.OfEntity = true, !d.NeedsRoot, d.incarnation
+	ch.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{d.m.Reserved.LiveRoot, of}}
+	ch.requireNamed(d.s, d.added()...)
+	d.Checks = append(d.Checks, ch)
+	return nil
+}
+
+func (d *differ) fail(err error) {
+	if all, several := err.(Faults); several {
+		d.faults = append(d.faults, all...)
+		return
+	}
+	d.faults = append(d.faults, err)
+}
+
+// compareExpiry finds out whether the expiry of every item has changed.
+func (d *differ) compareExpiry() error {
+	it := d.m.Root()
+	if !it.ExpiryOfRoot {
+		return nil
+	}
+	now, _ := d.m.Codec.Record(it.Index).Expiry(d.v)
+	was, _ := d.m.Codec.Record(it.Index).Expiry(d.s.Old)
+	d.expiryChanged = !d.s.Fresh && now.Unix() != was.Unix()
+	if d.expiryChanged && !d.s.Selection.Whole {
+		return &NotLoaded{Field: it.Expiry.Name, Needs: "every item, whose expiry it is,"}
+	}
+	return nil
+}
+
+// identify computes the keys' values, and refuses ones that were changed.
+func (d *differ) identify() error {
+	m, s := d.m, d.s
+	same := !s.Fresh && m.Codec.SameKeyFields(d.v, s.Old)
+	if d.o.Move && s.Shard().Kind != key.None {
+		same, s.KeyFields = false, nil
+	}
+	if same && s.KeyFields != nil {
+		d.Keys.KeyFields, d.Old, d.Keys.Partition = s.KeyFields, s.KeyFields, s.Partition
+		return nil
+	}
+	var err error
+	if d.Keys.KeyFields, err = m.KeyFields(d.v); err != nil {
+		return err
+	}
+	if err := s.KeepShard(d.Keys.KeyFields, d.o.Move); err != nil {
+		return err
+	}
+	if d.Keys.Partition, err = m.Schema.Partition(d.Keys.KeyFields); err != nil {
+		if !s.Fresh {
+			return err
+		}
+		d.fail(err) // in addition to other errors
+	}
+	switch {
+	case same:
+		s.KeyFields = d.Keys.KeyFields
+		fallthrough
+	case s.Fresh:
+		d.Old = d.Keys.KeyFields
+		return nil
+	default:
+		if d.Old, err = m.KeyFields(s.Old); err != nil {
+			return err
+		}
+		if shard := s.Shard(); shard.Kind != key.None {
+			d.Old[len(d.Old)-1] = shard
+		}
+	}
+	return d.move()
+}
+
+// move finds out whether a key has changed, and whether that is allowed.
+func (d *differ) move() error {
+	changed := d.changedKeyField()
+	if changed < 0 && (!d.o.Move || d.m.Shard(d.Old) == d.m.Shard(d.Keys.KeyFields)) {
+		return nil
+	}
+	d.Moves = true
+	o := d.m.Schema.KeyFields[max(changed, 0)]
+	if !d.o.Move {
+		return &KeyChanged{Field: o.Name, Old: d.Old[changed].String(), New: d.Keys.KeyFields[changed].String()}
+	}
+	from, _ := d.m.RootPlace(d.m.Identity(d.Old)) // where it was loaded from
+	to, err := d.m.RootPlace(d.m.Identity(d.Keys.KeyFields))
+	if d.RootMoves = from != to; err != nil {
+		return err
+	}
+	if !d.s.Selection.Whole {
+		return d.m.FieldErrorf(o.Name, "Move needs the whole entity, but only a part was loaded: load it by its key")
+	}
+	return nil
+}
+
+// LeftBehind reports whether an item that was found under the old key after a move is left behind. now are the key
+// fields of the entity where it is. The key of the item then agrees with the old values, and not with these. If the
+// root moved, items of the next entity with the old key, also of one whose insert is under way, are not left behind.
+func (d *Diff) LeftBehind(m *model.Model, now []key.Value, found []item.Image, i int) bool {
+	f := &found[i]
+	if d.RootMoves {
+		next := func(root item.Image) bool {
+			return root.Kind != nil && m.IsRoot(root.Kind) &&
+				(root.Header.Live() || root.Header.ReadStage().State == item.Inserting) &&
+				(root.Place == f.Place || attr.Same(root.Header.Incarnation, f.Header.Incarnation))
+		}
+		identity := m.Identity(d.Old)
+		return Belongs(m, f, identity, identity) && !slices.ContainsFunc(found, next)
+	}
+	return f.Kind != nil && m.Agrees(f, d.Old) && !m.Agrees(f, now)
+}
+
+// changedKeyField returns the first field whose change changes a key, -1 for none.
+func (d *differ) changedKeyField() int {
+	keys := []*schema.Key{d.m.Schema.PK}
+	for _, it := range d.m.Schema.Items {
+		if it.Key != nil {
+			keys = append(keys, it.Key)
+		}
+	}
+	for _, k := range keys {
+		for i, src := range k.Sources {
+			if src.From == schema.FromModel &&
+				!d.m.SameInKey(k, i, d.Keys.KeyFields[src.KeyField], d.Old[src.KeyField]) {
+				return src.KeyField
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,474 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/read/snapshot"
+	"github.com/itemize/itemize/internal/save/change"
+	"github.com/itemize/itemize/internal/save/estimate"
+	"github.com/itemize/itemize/internal/save/staging"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// remove is the part that deletes: a loaded entity as it was loaded; a single item, whatever it holds;
+// or a selection, whose items it reads first.
+type remove struct {
+	common
+	*change.Deletion
+	options Options
+	// single reports that it deletes a single item unread.
+	single bool
+	// prepared reports that the unresolved writes of the entity were resolved.
+	prepared bool
+	// deletable reports that the requests are those of the items: always true for a loaded entity and a
+	// single item.
+	deletable bool
+	// staged reports that the plan is that of a staged delete.
+	staged bool
+	// begun reports that items were deleted, or may have been, unsure the latter, and over that nothing
+	// is left to delete.
+	begun, unsure, over bool
+	// first is the root item that was read first, nil for none. rootless reports that the last read found none.
+	first    *item.Image
+	rootless bool
+}
+
+// readTries is how often a delete, or an update, reads again because of conflicts. The pauses grow to a
+// second, so that the limit is reached only under writers that never stop.
+const readTries = 100
+
+// NewDelete returns the operation that deletes a loaded entity or, if e is nil, a selection.
+func NewDelete(env *Env, sel selection.Selection, e *Entity, o Options) (*Operation, error) {
+	if err := o.check(env.Model, forDelete); err != nil {
+		return nil, err
+	}
+	p, err := newRemove(env, sel, e, o)
+	if err != nil {
+		return nil, err
+	}
+	if p.deletable {
+		return newOperation(p, minTries), nil
+	}
+	return newOperation(p, readTries), nil
+}
+
+// Delete returns the part of a transaction that deletes a loaded entity or, if e is nil, a selection.
+// done is called after an entity was deleted.
+func Delete(env *Env, sel selection.Selection, e *Entity, done func()) (Part, error) {
+	if e == nil && len(sel.Elsewhere) > 0 {
+		return nil, env.notLocated()
+	}
+	p, err := newRemove(env, sel, e, Options{})
+	if err != nil {
+		return nil, err
+	}
+	p.done = done
+	return p, nil
+}
+
+func newRemove(env *Env, sel selection.Selection, e *Entity, o Options) (*remove, error) {
+	if e != nil {
+		sel = e.Selection
+		if err := e.checkTag(env.Model, o.Tag); err != nil {
+			return nil, err
+		}
+	} else if o.Tag != nil {
+		return nil, env.Model.Errorf("DeleteByKey does not compare a tag: Load the entity with IfTag, and Delete it")
+	}
+	deletion, err := change.NewDeletion(env.Model, sel, o.Staged)
+	if err != nil {
+		return nil, env.fault(err)
+	}
+	o.Blind = o.Blind || env.Blind
+	p := &remove{common: common{env: env, entity: e}, Deletion: deletion, options: o, deletable: e != nil}
+	part, single := deletion.Single()
+	if e != nil || !single {
+		return p, nil
+	}
+	p.single, p.deletable = true, true
+	if err := deletion.Blind(part); err != nil {
+		return nil, err
+	}
+	for _, ch := range deletion.Rest {
+		ch.Likely = env.Estimate.Sizes.Item(ch.Item)
+	}
+	return p, nil
+}
+
+// prepare resolves the unresolved writes of an entity.
+func (p *remove) prepare(ctx context.Context, t *Tally) error {
+	e := p.entity
+	if e == nil {
+		return nil
+	}
+	was := e.Fresh
+	if err := e.resolve(ctx, p.env, t); err != nil {
+		return err
+	}
+	var err error
+	// it may have moved
+	if p.Deletion, err = change.NewDeletion(p.env.Model, e.Selection, p.options.Staged); err != nil {
+		return p.env.fault(err)
+	}
+	p.prepared = !e.Fresh || !was && !e.isUnresolved()
+	return nil
+}
+
+// mayArrive is the error of an entity whose insert may still be applied.
+func (p *remove) mayArrive() error {
+	return &Unknown{Label: p.env.Model.Label(), Items: p.entity.unresolved.Places(), Err: change.ErrLate}
+}
+
+func (p *remove) notStored() error {
+	return p.env.Model.Errorf("the entity is not stored: nothing to delete (%w)", search.ErrNotFound)
+}
+
+func (p *remove) requests(*change.Readers) (r Requests, err error) {
+	m, e := p.env.Model, p.entity
+	switch {
+	case p.over, p.prepared && e.Fresh: // an earlier delete turned out to be applied
+		return Requests{Over: p.notStored()}, nil
+	case !p.deletable:
+		return Requests{Unread: true, Missing: true}, nil
+	case e != nil && e.Fresh && !e.isUnresolved():
+		return r, p.notStored()
+	case e != nil && e.Fresh:
+		return r, p.mayArrive()
+	case e != nil:
+		p.Loaded(e.Snapshot)
+		if late := e.unresolved.Late(p.All()); len(late) > 0 && p.prepared {
+			return r, &Unknown{Label: m.Label(), Items: late.Places(), Err: change.ErrLate}
+		}
+		// for instance because an earlier delete turned out to be applied
+		if p.atomic && p.prepared && len(p.All()) == 0 {
+			return Requests{Over: p.notStored()}, nil
+		}
+		if p.marked() && p.atomic {
+			return r, m.Errorf("another delete of the entity is not finished: finish it with Delete alone")
+		}
+	}
+	if err := p.Check(); err != nil {
+		return r, err
+	}
+	p.changes = p.All()
+	o := p.options
+	c := write.Choice{Independent: o.Independent, Staged: o.Staged, ExactlyOnce: o.ExactlyOnce, Delete: true}
+	if p.marked() { // it continues as a staged delete
+		c.Independent, c.Staged, c.ExactlyOnce = false, true, false
+	}
+	if p.Selection.Whole && m.Reserved.Versions() {
+		c.Steps = p.steps
+	}
+	return Requests{Writes: change.Requests(p.changes), Choice: c}, nil
+}
+
+// marked reports whether a staged delete of the loaded entity has begun before.
+func (p *remove) marked() bool {
+	return p.entity != nil && p.Root != nil && !p.Root.Header.Live()
+}
+
+// steps makes the steps of a staged delete. Leftover items without a root item get one, so that other
+// writers see the delete.
+func (p *remove) steps(requests []*write.Request) []write.Step {
+	if p.Root == nil {
+		requests = append(slices.Clone(requests), &p.Absent().Request)
+	}
+	return staging.DeleteSteps(p.env.Model.Now())(requests)
+}
+
+// read reads the items of a selection, strongly consistent.
+func (p *remove) read(ctx context.Context, t *Tally) error {
+	m := p.env.Model
+	e, err := search.EntityOf(m, p.Selection)
+	if err != nil {
+		return p.env.fault(err)
+	}
+	p.deletable = true
+	if !p.Selection.Whole {
+		r, err := p.env.Protocol.Read(ctx, e, read.Options{Strong: true}, &t.Tally)
+		if err != nil {
+			return err
+		}
+		p.Found(slices.DeleteFunc(r.Items, func(f item.Image) bool { return !r.Joined(&f) || p.atomic && f.Expired }))
+		p.over = p.atomic && len(p.All()) == 0
+		return nil
+	}
+	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
+	if err != nil {
+		return err
+	}
+	root := p.Found(found)
+	if !p.begun {
+		p.first = root
+	}
+	p.rootless = root == nil
+	switch {
+	case root != nil && root.Header.Moving():
+		at := ItemConflict{Place: root.Place, Field: root.Kind.Name, What: change.Changed}
+		return &Conflict{Label: m.Label(), Pending: staging.Pending(root), Moving: true, Items: []ItemConflict{at}}
+	case !p.atomic && root == nil && len(p.Rest) > 0:
+		return nil // leftover items
+	case p.unsure && root != nil && p.first != nil && p.first.Header.Incarnation == nil && !sameVersion(p.first, root):
+		return &Unknown{Label: m.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
+	case p.begun && (root == nil || p.first != nil && !sameIncarnation(p.first, root)):
+		p.over = true // another writer deleted the rest, or inserted the next entity
+		return nil
+	case p.atomic && root != nil && root.Expired:
+		return p.env.fault(p.env.Search.RootThere(p.Selection, nil))
+	case p.atomic:
+		return p.env.fault(p.env.Search.RootThere(p.Selection, root))
+	case root != nil && (!root.Header.Live() || root.Expired && len(p.Rest) > 0):
+		return nil // this delete ends what another writer began, or removes what expired
+	}
+	return p.env.fault(p.env.Search.RootThere(p.Selection, root))
+}
+
+// errNextEntity is the reason of an unknown outcome.
+var errNextEntity = errors.New("items may have been deleted, and the entity that exists now can be the next one of " +
+	"this key: load it, and delete it if it is the same")
+
+// sameIncarnation reports whether two root items are of one entity. Without incarnations they can be.
+func sameIncarnation(a, b *item.Image) bool {
+	return attr.Same(a.Header.Incarnation, b.Header.Incarnation)
+}
+
+// sameVersion reports whether two root items are the same: a version never comes back.
+func sameVersion(a, b *item.Image) bool {
+	return a.Header.Version != nil && attr.Same(a.Header.Version, b.Header.Version)
+}
+
+func (p *remove) reads(plan *write.Plan) (estimate.Reads, error) {
+	switch {
+	case p.entity == nil:
+		return estimate.Reads{}, nil
+	case plan.Mode != write.Staged && plan.Mode != write.Nothing && p.looks():
+		return p.env.Estimate.Delete(p.entity.Snapshot, p.Selection)
+	case plan.Mode != write.Staged:
+		return estimate.Reads{}, nil
+	}
+	return p.env.Estimate.StagedDelete(p.entity.Snapshot, p.Selection, plan, p.marked())
+}
+
+func (p *remove) applied(requests []*write.Request) {
+	p.begun = p.begun || len(requests) > 0
+	if p.entity == nil {
+		return
+	}
+	effects := change.Effects(p.changes, requests)
+	p.entity.Forget(effects)
+	p.entity.unresolved = p.entity.unresolved.Overwritten(effects)
+}
+
+func (p *remove) finish(ctx context.Context, t *Tally) error {
+	if p.entity != nil && p.Selection.Whole {
+		p.entity.Reset()
+		p.entity.unresolved = nil
+	}
+	p.end()
+	if !p.looks() {
+		return nil
+	}
+	return p.deleteAdded(ctx, t)
+}
+
+// looks reports whether the delete looks for items that other writers added to the entity before its
+// root item was deleted. A staged delete has read them after its mark.
+func (p *remove) looks() bool {
+	return p.Selection.Whole && p.Root != nil && !p.staged && !p.options.Blind && len(p.env.Model.Schema.Items) > 1
+}
+
+// deleteAdded deletes the items that other writers added to the entity after it was read. An item that
+// is added later is deleted by its own writer, which does not find the root item.
+func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
+	m := p.env.Model
+	e, err := search.EntityOf(m, p.Selection)
+	if err != nil {
+		return p.env.fault(err)
+	}
+	own := p.Root.Header.Incarnation
+	if p.over && p.first != nil { // the items that were read last belong to the next entity
+		own = p.first.Header.Incarnation
+	}
+	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
+	if err == nil {
+		var deleted []item.Place
+		deleted, err = p.env.Protocol.DeleteAdded(ctx, e, p.Added(own, found), &t.Tally)
+		t.AlsoDeleted = append(t.AlsoDeleted, deleted...)
+	}
+	if err != nil {
+		return &Partial{
+			Label: m.Label(), Written: places(change.Requests(p.changes)),
+			Err: fmt.Errorf("the entity was deleted, but deleting items that other writers added to it failed: %w: "+
+				"delete it by its key", err),
+		}
+	}
+	return nil
+}
+
+func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	switch {
+	case p.single:
+		return p.refusedUnread(ctx, o, t)
+	case p.entity == nil: // another writer changed the items that were read
+		p.deletable = false
+		p.unsure = p.unsure || o.Unsure // an earlier attempt may have been applied
+		p.begun = p.begun || p.unsure
+		return true, conflict(p.env, p.keys(), o, false)
+	}
+	retry, err = p.entity.refused(ctx, p.env, p.keys(), o, t)
+	if retry {
+		return true, err
+	}
+	return p.wasDeleted(ctx, err, t)
+}
+
+func (p *remove) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
+	return p.env.moved(ctx, aDelete{p.Selection, missing, nil, p.options.Blind || p.env.Blind}, t)
+}
+
+func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Selection.Identity} }
+
+// wasDeleted returns ErrNotFound instead of a conflict which says that the whole entity was deleted. If
+// that was an unresolved delete or move of this entity, the delete is planned again.
+func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry bool, _ error) {
+	var conflict *Conflict
+	// While the number of shards changes, a missing item may be on another shard.
+	if !errors.As(err, &conflict) || !p.Selection.Whole || len(conflict.Items) < len(p.All()) ||
+		p.env.Model.CanReshard(p.Selection.Identity) {
+		return false, err
+	}
+	for _, it := range conflict.Items {
+		if it.What != change.Deleted {
+			return false, err
+		}
+	}
+	if n := len(p.entity.unresolved); n > 0 {
+		if err := p.prepare(ctx, t); err != nil || len(p.entity.unresolved) < n {
+			return err == nil, err
+		}
+	}
+	return false, p.env.fault(p.env.Search.RootThere(p.Selection, nil))
+}
+
+// refusedUnread handles an item that a staged insert has put under the key of a single item. The item
+// belongs to the entity, or is a leftover item, or the insert is pending.
+func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	root, err := p.env.readRoot(ctx, p.Selection, t)
+	if err != nil {
+		return false, err
+	}
+	r, stored := o.Requests[0], o.Stored[0]
+	h := r.Reserved.Header(stored)
+	if !r.Expect.Blind || len(stored) == 0 || h.Stage == nil { // it has changed since then
+		r.Expect = change.Unread(r.Reserved)
+		return true, p.changed(r)
+	}
+	if pending := staging.Pending(root); pending != "" && !root.Header.Live() && staging.Holds(root, h.Incarnation) {
+		at := ItemConflict{Place: r.Place, Field: r.Field, What: change.Created}
+		return false, &Conflict{Label: p.env.Model.Label(), Pending: pending, Items: []ItemConflict{at}}
+	}
+	r.Expect = write.Expect{Version: h.Version} // as it is now
+	if h.Version == nil {
+		r.Expect.Old = write.SomeOldValues(r.Place, stored)
+	}
+	return true, p.changed(r)
+}
+
+// changed is the conflict of an item that another writer keeps changing.
+func (p *remove) changed(r *write.Request) error {
+	at := ItemConflict{Place: r.Place, Field: r.Field, What: change.Changed}
+	return &Conflict{Label: p.env.Model.Label(), Items: []ItemConflict{at}}
+}
+
+// afterLoss: a plain delete of a single item may be applied twice. Other deletes require the items as they were read.
+func (p *remove) afterLoss(o *write.Outcome) afterLoss {
+	switch {
+	case p.single && !p.options.ExactlyOnce:
+		return mayRetry
+	case p.single: // it requires no version, so that a late copy would delete the item again
+		return isUnknown
+	// another writer can have added the same elements after the first attempt
+	case p.entity == nil && !p.Selection.Whole:
+		return isUnknown
+	case o.Assumed:
+		return mayRetry
+	}
+	return isUnknown
+}
+
+func (p *remove) unresolved(o *write.Outcome, all []*write.Request) bool {
+	if p.entity != nil && len(o.Requests) > 0 {
+		p.entity.noteUnresolved(p.keys(), p.changes, o.Requests, all, false)
+	}
+	return true
+}
+
+// stage sends the plan of a staged delete.
+func (p *remove) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error) {
+	p.staged = true
+	m := p.env.Model
+	e, err := search.EntityOf(m, p.Selection)
+	if err != nil {
+		return false, p.env.fault(err)
+	}
+	e.Belongs = p.Belongs
+	marked := p.marked()
+	if p.entity != nil && !marked {
+		if retry, err := p.compare(ctx, e, t); retry || err != nil {
+			return retry, err
+		}
+	}
+	r := p.env.Protocol.Delete(ctx, e, plan, &t.Tally)
+	t.AlsoDeleted = append(t.AlsoDeleted, r.Items...)
+	mark := plan.Steps[0].Requests[0]
+	switch begun := len(r.Applied) > 0; {
+	case r.OK(), marked && r.State == write.Rejected && !begun: // a marked entity is never live again
+		return false, p.finish(ctx, t)
+	case !begun && r.State == write.Rejected && mark.Kind == write.Put:
+		p.deletable = p.entity != nil
+		at := ItemConflict{Place: mark.Place, Field: mark.Field, What: change.Created}
+		return !p.deletable, &Conflict{Label: m.Label(), Items: []ItemConflict{at}}
+	case !begun:
+		x.outcome = r.Outcome
+		return x.conclude(ctx, t)
+	case p.entity != nil: // so that the delete can be repeated
+		p.entity.apply(snapshot.Keys{}, p.changes, r.Applied)
+	}
+	err = r.Err
+	if r.State == write.Unknown {
+		err = &Unknown{Label: m.Label(), Items: written(r.Requests), Err: r.Err}
+	}
+	return false, &Partial{
+		Label: m.Label(), Written: []item.Place{mark.Place},
+		Rest: append(places(change.Requests(p.Rest)), mark.Place), Err: err,
+	}
+}
+
+// compare reads the items of a loaded entity before its staged delete, and returns a conflict unless
+// they are as they were loaded. retry reports that an earlier write turned out to be applied.
+func (p *remove) compare(ctx context.Context, e *staging.Entity, t *Tally) (retry bool, err error) {
+	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
+	if err != nil {
+		return false, err
+	}
+	own := func(f item.Image) bool { return p.entity.adoptAt(f.Place, f.Attributes()) != nil }
+	if slices.ContainsFunc(found, own) {
+		return true, nil
+	}
+	conflict := &Conflict{Label: p.env.Model.Label()}
+	for _, d := range p.Differences(found) {
+		conflict.Items = append(conflict.Items, ItemConflict{Place: d.Place, Field: d.Field, What: d.What})
+	}
+	if len(conflict.Items) == 0 {
+		return false, nil
+	}
+	return p.wasDeleted(ctx, conflict, t)
+}

@@ -1,0 +1,64 @@
+package operation
+
+import (
+	"context"
+
+	"github.com/itemize/itemize/internal/large/extern"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/save/estimate"
+	"github.com/itemize/itemize/internal/save/staging"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// Env holds the packages that the operations of one model use. It is safe for concurrent use.
+type Env struct {
+	Model    *model.Model
+	Search   *search.Engine
+	Protocol *staging.Protocol
+	Sender   *write.Sender
+	// External stores external values. It is nil if the model has none.
+	External *extern.Writer
+	Estimate *estimate.Estimator
+	// Incarnations remembers those of entities to which items were added.
+	Incarnations Incarnations
+	// Blind is the default of Options.Blind.
+	Blind bool
+}
+
+// Tally adds up the requests of an operation, and their cost.
+type Tally struct {
+	write.Tally
+	// Mode is how it was sent, "" if nothing was, and Alternatives returns other ways; nil for none.
+	Mode         write.Mode
+	Alternatives func() []write.Alternative
+	// RootReads is how many requests read the root item: after a write, or before an addition.
+	RootReads int
+	// LeftBehind are leftover items at the old key of an entity that moved, and Carried the new places of items that
+	// another writer had added there.
+	LeftBehind, Carried []item.Place
+	// AlsoDeleted are items that a staged delete removed although another writer wrote them after the delete began.
+	AlsoDeleted []item.Place
+}
+
+// readRoot reads the root item of a selection's entity, strongly consistent; nil for none.
+func (env *Env) readRoot(ctx context.Context, sel selection.Selection, t *Tally) (*item.Image, error) {
+	e, err := search.EntityOf(env.Model, sel)
+	if err != nil {
+		return nil, env.fault(err)
+	}
+	t.RootReads++
+	return env.Protocol.ReadRoot(ctx, e, &t.Tally)
+}
+
+// liveRoot reads the root item of a selection's entity, strongly consistent. It returns an error unless
+// the entity exists.
+func (env *Env) liveRoot(ctx context.Context, sel selection.Selection, t *Tally) (*item.Image, error) {
+	root, err := env.readRoot(ctx, sel, t)
+	if err != nil {
+		return nil, err
+	}
+	return root, env.fault(env.Search.RootThere(sel, root))
+}

@@ -1,0 +1,189 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/large/extern"
+	"github.com/itemize/itemize/internal/save/change"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// external are the external values of a part. They are stored before the transaction that commits their pointers.
+type external struct {
+	env *Env
+	// group are the values of the last plan, nil for none, and former those of earlier plans.
+	group  *extern.Group
+	former []*extern.Group
+	// discarded reports that the values of the last plan were discarded, and late that one group took
+	// too long to store.
+	discarded, late bool
+}
+
+// arrange makes a group of the external values of changes. If they are the same as those of the last
+// plan, it keeps that group.
+func (x *external) arrange(env *Env, changes []*change.Change) (err error) {
+	x.env = env
+	values := change.Values(changes)
+	switch {
+	case x.group != nil && x.group.Adopts(values):
+		change.Point(changes, x.group.Values)
+		return nil
+	case x.group != nil:
+		x.former = append(x.former, x.group)
+		x.group = nil
+	}
+	if x.discarded = false; len(values) > 0 {
+		x.group, err = env.External.Group(values, env.Model.Now())
+	}
+	return err
+}
+
+// rearrange makes the changes of a patch point to the group of the last plan, or to a new one if that
+// was discarded. The changes of a patch are not computed again for each plan.
+func (x *external) rearrange(changes []*change.Change) error {
+	switch {
+	case !x.discarded && x.group == nil:
+		return nil
+	case !x.discarded:
+		change.Point(changes, x.group.Values)
+		return nil
+	}
+	change.Renew(changes, x.env.Model.Now())
+	return x.arrange(x.env, changes)
+}
+
+// exist reports whether there are external values.
+func (x *external) exist() bool { return x.group != nil }
+
+// commit returns the request that commits the pointers to the values, nil for none. It is part of the
+// transaction that writes their items.
+func (x *external) commit() *write.Request {
+	if x.group == nil {
+		return nil
+	}
+	return x.group.Commit
+}
+
+// steps returns the steps that are sent before the items.
+func (x *external) steps() []write.Step {
+	if x.group == nil {
+		return nil
+	}
+	return x.group.Steps
+}
+
+// uploads returns the requests to S3.
+func (x *external) uploads() cost.Objects {
+	if x.group == nil {
+		return cost.Objects{}
+	}
+	return x.group.Uploads()
+}
+
+// errDiscarded says that another process collected values before their pointers were committed.
+var errDiscarded = errors.New("its external values expired before items pointed to them: write them again")
+
+// store stores the values. If that fails nothing visible has changed. retry reports that new values
+// have to be stored: it is false for the second group that takes too long.
+func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) {
+	x.discardFormer(ctx, t)
+	if x.group == nil {
+		return false, nil
+	}
+	if err = x.env.External.Store(ctx, x.group, &t.Tally); err == nil {
+		return false, nil
+	}
+	late := errors.Is(err, extern.ErrLate) && ctx.Err() == nil
+	retry = late && !x.late
+	x.late = x.late || late
+	x.drop(ctx, t)
+	if late {
+		return retry, fmt.Errorf("%w: %w (%v)", errDiscarded, err, x.env.External.Bound)
+	}
+	return false, x.env.Model.Errorf("storing external values failed, before any item pointed to them: %w", err)
+}
+
+// resolve asks the record of the values whether the step that commits their pointers was applied: an
+// unknown outcome is known then, unless the record does not exist any more. The error says that the
+// step was not applied, and that new values have to be stored.
+func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
+	i := slices.Index(o.Requests, x.group.Commit)
+	if i < 0 {
+		return o, nil // a step without external values
+	}
+	unsure := o.State == write.Unknown || o.State == write.Rejected && o.Unsure
+	state := extern.Open
+	if o.State == write.Rejected && o.Stored[i] != nil {
+		state = extern.StateOf(o.Stored[i])
+	}
+	if unsure && state == extern.Open {
+		var err error
+		if state, err = x.discardExternal(ctx, x.group, t); err != nil {
+			return o, nil // still unknown
+		}
+		if state == extern.Aborted { // nothing was written, nor will be
+			o.Unsure = false
+			if o.State == write.Unknown {
+				o.State = write.Failed
+			}
+			return o, nil
+		}
+	}
+	switch {
+	case state == extern.Committed:
+		t.MarkReported(o.Requests)
+		return write.Outcome{State: write.Written, Requests: o.Requests}, nil
+	case state == extern.Aborted, state == "" && !unsure:
+		x.drop(ctx, t)
+		return o, errDiscarded
+	}
+	return o, nil
+}
+
+// drop discards the values of the last plan.
+func (x *external) drop(ctx context.Context, t *Tally) {
+	_, _ = x.discardExternal(ctx, x.group, t) // the collector removes the rest
+	x.group, x.discarded = nil, true
+}
+
+// renew has the next plan store the values again, after items that pointed to them were deleted. The
+// collector removes the values.
+func (x *external) renew() {
+	if x.group != nil {
+		x.group, x.discarded = nil, true
+	}
+}
+
+// discard discards all values that no item points to.
+func (x *external) discard(ctx context.Context, t *Tally) {
+	x.discardFormer(ctx, t)
+	if x.group != nil {
+		x.drop(ctx, t)
+	}
+}
+
+// discardFormer discards the values of earlier plans.
+func (x *external) discardFormer(ctx context.Context, t *Tally) {
+	for _, old := range x.former {
+		_, _ = x.discardExternal(ctx, old, t)
+	}
+	x.former = nil
+}
+
+// timeToGiveUp is how long an operation may take to discard a group after its context has ended.
+const timeToDiscard = 10 * time.Second
+
+// discardExternal discards a group, also if the context has ended, and returns the state of its record.
+func (x *external) discardExternal(ctx context.Context, group *extern.Group, t *Tally) (extern.State, error) {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), timeToDiscard)
+		defer cancel()
+	}
+	return x.env.External.Discard(ctx, group, &t.Tally)
+}

@@ -1,0 +1,244 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// remembered is a transaction with patches or raw requests whose outcome is unknown. Its entities
+// remember it, so that an application that repeats the transaction does not write the patches twice.
+type remembered struct {
+	requests []*write.Request
+	since    time.Time
+
+	mu sync.Mutex // entities of one transaction may be used at once
+	// resolved reports that the caller knows that it was applied, or that it can no longer be applied.
+	// reported reports that the caller knows that nothing shows whether it was applied.
+	resolved, reported atomic.Bool
+	// later are transactions that were sent although this one may have been applied, because only one of both can be.
+	later []*remembered
+}
+
+// maxRemembered is how many transactions an entity remembers, the latest.
+const maxRemembered = 32
+
+// followers returns the transactions that were sent later in its place.
+func (r *remembered) followers() []*remembered {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.later)
+}
+
+// remember has the entities of the operation, and the transactions that it repeats, remember its requests.
+func (x *Operation) remember(requests []*write.Request) {
+	now := &remembered{since: x.sender.Now()}
+	for _, r := range requests {
+		kept := *r
+		now.requests = append(now.requests, &kept)
+	}
+	for _, r := range x.repeated {
+		r.mu.Lock()
+		r.later = append(r.later, now)
+		r.mu.Unlock()
+	}
+	for _, p := range x.parts {
+		if e := p.base().entity; e != nil {
+			e.remembered = append(e.remembered, now)
+			e.remembered = e.remembered[max(0, len(e.remembered)-maxRemembered):]
+		}
+	}
+}
+
+// refuseRepeated compares a plan with the remembered transactions of its entities. If it has a patch or
+// raw request of one that was applied, it is refused. If nothing shows whether that one was applied, it
+// is refused once.
+func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tally) error {
+	x.repeated = nil
+	all := x.remembered()
+	if len(all) == 0 || plan.Mode == write.Nothing {
+		return nil
+	}
+	look := &lookup{ctx: ctx, sender: x.sender, t: t, stored: map[item.Place]item.Attributes{}}
+	now := plan.Steps[0].Requests
+	var open []*remembered
+	for _, r := range all {
+		if !r.repeatedBy(now) {
+			continue
+		}
+		followed, err := look.anyApplied(r.followers())
+		switch {
+		case err != nil:
+			return r.unknown(err)
+		case followed:
+			r.resolved.Store(true) // only one of both was applied
+			continue
+		case r.excludedBy(now):
+			x.repeated = append(x.repeated, r)
+			continue
+		}
+		applied, err := look.applied(r)
+		switch {
+		case err != nil:
+			return r.unknown(err)
+		case applied:
+			r.resolved.Store(true)
+			return r.wasApplied()
+		case r.reported.Load(): // and the caller sends it again anyway
+			x.repeated = append(x.repeated, r)
+		default:
+			open = append(open, r)
+		}
+	}
+	if len(open) > 0 {
+		return notShown(open, errNotShown)
+	}
+	return nil
+}
+
+// remembered returns the transactions that the entities remember, and those that were sent in place of them. It drops
+// settled ones.
+func (x *Operation) remembered() []*remembered {
+	var all []*remembered
+	for _, p := range x.parts {
+		if e := p.base().entity; e != nil && len(e.remembered) > 0 {
+			e.remembered = slices.DeleteFunc(e.remembered, func(r *remembered) bool { return r.resolved.Load() })
+			all = append(all, e.remembered...)
+		}
+	}
+	var out []*remembered
+	for ; len(all) > 0; all = all[1:] {
+		if r := all[0]; !slices.Contains(out, r) {
+			all = append(all, r.followers()...)
+			if !r.resolved.Load() {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// refuseRepetition is the error of a repeated transaction that was refused. The earlier one may be the reason.
+func (x *Operation) refuseRepetition(ctx context.Context, refusal error, t *Tally) error {
+	look := &lookup{ctx: ctx, sender: x.sender, t: t, stored: map[item.Place]item.Attributes{}}
+	for _, r := range x.repeated {
+		switch applied, err := look.applied(r); {
+		case err != nil:
+			return r.unknown(err)
+		case applied:
+			r.resolved.Store(true)
+			return r.wasApplied()
+		}
+	}
+	return notShown(x.repeated, &Quoted{refusal}) // to follow the advice of the refusal would be to write twice
+}
+
+// errNotShown says why it is not known whether a transaction was applied.
+var errNotShown = errors.New("its items were written since, or are missing: nothing was sent now")
+
+// notShown reports to the caller, once, that nothing shows whether earlier transactions were applied.
+func notShown(all []*remembered, err error) error {
+	for _, r := range all {
+		r.reported.Store(true)
+	}
+	return all[0].unknown(err)
+}
+
+// places returns the places of the transaction's patches and raw requests.
+func (r *remembered) places() []item.Place {
+	var all []item.Place
+	for _, q := range r.requests {
+		if write.Forgotten(q) {
+			all = append(all, q.Place)
+		}
+	}
+	return all
+}
+
+func (r *remembered) unknown(err error) error {
+	return &Unknown{Label: r.requests[0].Label, Items: r.places(), Patch: true, Err: &Earlier{r.since, err}}
+}
+
+func (r *remembered) wasApplied() error {
+	var all []string
+	for _, p := range r.places() {
+		all = append(all, p.String())
+	}
+	return fmt.Errorf("%s: an unresolved transaction of %s was applied, with the patches and raw items in it (%s): "+
+		"nothing was sent now: leave out its changes",
+		r.requests[0].Label, r.since.UTC().Format(time.RFC3339), strings.Join(all, ", "))
+}
+
+// repeatedBy reports whether the transaction has a patch or raw request with the same content as one of the requests.
+func (r *remembered) repeatedBy(now []*write.Request) bool {
+	return slices.ContainsFunc(r.requests, func(q *write.Request) bool {
+		return write.Forgotten(q) && slices.ContainsFunc(now, q.SameArguments)
+	})
+}
+
+// excludedBy reports whether requests cannot be applied if the transaction is: both write one item with
+// a condition on one version, and no item ever has a version again.
+func (r *remembered) excludedBy(now []*write.Request) bool {
+	return slices.ContainsFunc(r.requests, func(q *write.Request) bool {
+		return q.Writes() && q.Expect.Version != nil && slices.ContainsFunc(now, func(o *write.Request) bool {
+			return o.Writes() && o.Place == q.Place && o.Expect.Version != nil &&
+				attr.Same(q.Expect.Version, o.Expect.Version)
+		})
+	})
+}
+
+// lookup reads the items of transactions, each once.
+type lookup struct {
+	ctx    context.Context
+	sender *write.Sender
+	t      *Tally
+	stored map[item.Place]item.Attributes
+}
+
+// anyApplied reports whether one of the transactions was applied.
+func (l *lookup) anyApplied(all []*remembered) (bool, error) {
+	for _, r := range all {
+		if applied, err := l.applied(r); applied || err != nil {
+			return applied, err
+		}
+	}
+	return false, nil
+}
+
+// applied reports whether one of a transaction's items shows that it was applied. An item that does not
+// exist, or was written since, shows nothing, and neither does one that the caller may not read.
+func (l *lookup) applied(r *remembered) (bool, error) {
+	for _, q := range r.requests {
+		if !q.Writes() || q.Kind == write.Delete || !q.IsIdentifiable() {
+			continue
+		}
+		stored, ok := l.stored[q.Place]
+		if !ok {
+			var err error
+			if stored, err = l.sender.Stored(l.ctx, q, &l.t.Tally); err != nil && !isDenied(err) {
+				return false, err
+			}
+			l.stored[q.Place] = stored
+		}
+		if q.Wrote(stored) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func isDenied(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException"
+}

@@ -1,0 +1,70 @@
+package staging
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// Dead examines new items that cannot be put because other items block them. It returns the blocking
+// items of deleted entities, by the request's index, so that a put may replace them. An item of another
+// incarnation is dead if the root, read after it, has a different incarnation or does not exist. It is
+// also dead if the same transaction takes over the root. A writer that adds to an entity stops if the
+// root's incarnation is no longer the live one. known has the results of earlier calls.
+func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, hidden func(item.Place) *item.Hidden,
+	t *write.Tally,
+) (map[int]*item.Hidden, error) {
+	var dead map[int]*item.Hidden
+	var root *item.Image
+	for i, r := range o.Requests {
+		h := r.Reserved.Header(o.Stored[i])
+		own := r.Reserved.Header(r.Put).Incarnation
+		if !r.New || r.Root || h.Incarnation == nil || attr.Same(h.Incarnation, own) || hidden(r.Place).Is(h) {
+			continue
+		}
+		if dead == nil {
+			var err error
+			if root, err = p.ReadRoot(ctx, e, t); err != nil {
+				return nil, err
+			}
+			dead = map[int]*item.Hidden{}
+		}
+		inserting := rootOf(o.Requests)
+		ours := inserting != nil || isLive(root) && attr.Same(root.Header.Incarnation, own)
+		if ours && (!Holds(root, h.Incarnation) || inserting.takesOver(root, p.Sender.Now())) {
+			dead[i] = r.Reserved.HiddenOf(o.Stored[i])
+		}
+	}
+	return dead, nil
+}
+
+// Holds reports whether an entity's root, live or not, has an incarnation, so that the items of that
+// incarnation are not dead. An expired root counts too, since its time to live may be extended.
+func Holds(root *item.Image, incarnation types.AttributeValue) bool {
+	return root != nil && isOf(root, incarnation)
+}
+
+// insertion is the request that puts an entity's root, nil for none.
+type insertion write.Request
+
+func rootOf(requests []*write.Request) *insertion {
+	for _, r := range requests {
+		if r.Root && r.New {
+			return (*insertion)(r)
+		}
+	}
+	return nil
+}
+
+// takesOver reports whether a root that is unfinished, or expired, is replaced together with
+// its items.
+func (r *insertion) takesOver(root *item.Image, now time.Time) bool {
+	return r != nil && root != nil &&
+		(r.Reserved.Replaceable(item.Attributes{r.Reserved.TTL: root.Header.Expiry}, now) ||
+			!root.Header.Live() && r.Expect.Instead.Is(root.Header))
+}
