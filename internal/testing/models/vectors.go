@@ -24,7 +24,7 @@ func Vectors[V any](t testing.TB, file string) []V {
 		}
 		dir = filepath.Dir(dir)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "testdata", "format", file))
+	b, err := os.ReadFile(filepath.Join(dir, "internal", "testdata", "format", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func Vectors[V any](t testing.TB, file string) []V {
 }
 
 func isFormat(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "testdata", "format"))
+	_, err := os.Stat(filepath.Join(dir, "internal", "testdata", "format"))
 	return err == nil
 }
 
