@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -99,7 +99,7 @@ func (s *shop) get(id, sk, name string) string {
 // without versions.
 func TestExistingTables(t *testing.T) {
 	ctx := context.Background()
-	s := &shop{T: t, client: enginetest.Start(t).Client(), table: enginetest.Table(t, "PK:S", "SK:S")}
+	s := &shop{T: t, client: testengine.Start(t).Client(), table: testengine.Table(t, "PK:S", "SK:S")}
 	var err error
 	if s.m, err = mapper.New[customer](s.client, mapper.Table(s.table)); err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ type loan struct {
 // attribute, without the attributes of other programs.
 func TestStoredDiffersFromKey(t *testing.T) {
 	ctx := context.Background()
-	s := &shop{T: t, client: enginetest.Start(t).Client(), table: enginetest.Table(t, "PK:S", "SK:S")}
+	s := &shop{T: t, client: testengine.Start(t).Client(), table: testengine.Table(t, "PK:S", "SK:S")}
 	shelves, err := mapper.New[shelf](s.client, mapper.Table(s.table))
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestStoredDiffersFromKey(t *testing.T) {
 // together.
 func TestLaterStateStays(t *testing.T) {
 	ctx := context.Background()
-	s := &shop{T: t, client: enginetest.Start(t).Client(), table: enginetest.Table(t, "PK:S", "SK:S")}
+	s := &shop{T: t, client: testengine.Start(t).Client(), table: testengine.Table(t, "PK:S", "SK:S")}
 	var err error
 	if s.m, err = mapper.New[customer](s.client, mapper.Table(s.table)); err != nil {
 		t.Fatal(err)

@@ -23,8 +23,8 @@ import (
 
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -147,8 +147,8 @@ func TestForeignRecipe(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			ctx := context.Background()
-			f := &foreign{t, enginetest.Start(t).Client(), command}
-			table := enginetest.Table(t, "PK:S", "SK:S")
+			f := &foreign{t, testengine.Start(t).Client(), command}
+			table := testengine.Table(t, "PK:S", "SK:S")
 			users, err := mapper.New[user](f.client, mapper.Table(table))
 			if err != nil {
 				t.Fatal(err)
@@ -226,8 +226,8 @@ func TestForeignPrograms(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			ctx := context.Background()
-			f := &foreign{t, enginetest.Start(t).Client(), command}
-			table := enginetest.Table(t, "PK:S", "SK:S")
+			f := &foreign{t, testengine.Start(t).Client(), command}
+			table := testengine.Table(t, "PK:S", "SK:S")
 			clinics, err := mapper.New[models.Clinic](f.client, mapper.Table(table))
 			if err != nil {
 				t.Fatal(err)

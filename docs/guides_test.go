@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 // install puts the command into the PATH, as go install does: that which go tool builds and keeps in the build cache.
 var install = sync.OnceValue(func() error {
@@ -41,7 +41,7 @@ var fence = regexp.MustCompile("(?ms)^```(\\S*) ?(\\S*)\n(.*?)^```$")
 // Every block of code of the guides compiles and runs, and prints what the guide says. Programs take
 // most of the time to compile, so the default run draws three guides.
 func TestGuides(t *testing.T) {
-	t.Setenv("DYNAMODB_ENDPOINT", enginetest.Start(t).Endpoint) // one engine for the programs of all guides
+	t.Setenv("DYNAMODB_ENDPOINT", testengine.Start(t).Endpoint) // one engine for the programs of all guides
 	for _, n := range draws.Some(draws.Seed(t), len(guides), draws.Times(3, draws.All, draws.All)) {
 		name := guides[n]
 		t.Run(name, func(t *testing.T) {

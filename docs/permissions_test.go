@@ -19,7 +19,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/itemize/itemize/examples/models"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 	"github.com/itemize/itemize/tables"
@@ -125,7 +125,7 @@ func documentedActions(t *testing.T) map[string][]string {
 // Each call sends the requests whose actions the page lists, and no others.
 func TestPermissions(t *testing.T) {
 	ctx := t.Context()
-	engine := enginetest.Start(t).Client()
+	engine := testengine.Start(t).Client()
 	sent := &actions{all: map[string]bool{}}
 	client := dynamodb.New(engine.Options(),
 		func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, sent.watch) })

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/internal/model/expr"
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // Struct is the handle of a struct, or of a pointer to one. The struct is one attribute, or its fields
@@ -83,7 +83,7 @@ func (h *handle) raw(c expr.Condition) error {
 		if !c.Raw || f[0].Name != "" || slices.Contains(names, name) {
 			continue
 		}
-		return fmt.Errorf("the attribute %q is unknown: the struct does not store it%s", name, near.Hint(name, names))
+		return fmt.Errorf("the attribute %q is unknown: the struct does not store it%s", name, naming.Hint(name, names))
 	}
 	return nil
 }

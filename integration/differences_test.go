@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/testing/engines"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // probe sends requests to one table of an engine that has partition key PK and sort key SK, both strings, and an index
@@ -357,7 +357,7 @@ func (p probe) query(partition string) (rcu, items float64) {
 
 // The engine reports the figures of docs/engines.md, so that a new version of it that differs shows here.
 func TestEngineReportsDocumentedFigures(t *testing.T) {
-	e := enginetest.Start(t)
+	e := testengine.Start(t)
 	for i, d := range differences {
 		want, listed := map[string]float64{
 			engines.Local: d.local, engines.Docker: d.local,

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 type address struct{ Street, City string }
 
@@ -43,7 +43,7 @@ type user struct {
 
 func newUsers(t *testing.T) *mapper.Mapper[user] {
 	t.Helper()
-	m, err := mapper.New[user](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
+	m, err := mapper.New[user](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")))
 	if err != nil {
 		t.Fatal(err)
 	}

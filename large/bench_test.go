@@ -17,13 +17,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 // film has one value in parts, which is read when it is asked for.
 type film struct {
@@ -35,7 +35,7 @@ type film struct {
 
 func newFilms(t testing.TB) (m *mapper.Mapper[film], client *dynamodb.Client, table string) {
 	t.Helper()
-	table, client = enginetest.Table(t, "PK:S", "SK:S"), enginetest.Start(t).Client()
+	table, client = testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client()
 	m, err := mapper.New[film](client, mapper.Table(table))
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func BenchmarkLarge(b *testing.B) {
 	}{
 		{"by hand", func() error {
 			all := make([]byte, size)
-			return flow.AtOnce(ctx, len(parts), func(ctx context.Context, i int) error {
+			return request.AtOnce(ctx, len(parts), func(ctx context.Context, i int) error {
 				out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: parts[i]})
 				if err != nil {
 					return err

@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/large/extern"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -56,7 +56,7 @@ type collecting struct {
 	*extern.Collector
 	from string
 	scan bool
-	rate flow.Rate
+	rate request.Rate
 }
 
 // Delete deletes unreferenced values. Without it, a collection only reports and writes nothing.
@@ -75,7 +75,7 @@ func Resume(next string) CollectOption {
 
 // Rate limits a collection to this many capacity units a second, reads and writes together.
 func Rate(units float64) CollectOption {
-	return collectFunc(func(c *collecting) { c.rate = flow.RateOf(units) })
+	return collectFunc(func(c *collecting) { c.rate = request.RateOf(units) })
 }
 
 // Scan also reads all tables of parts, and lists the objects in the buckets with their metadata. It

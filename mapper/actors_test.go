@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -59,7 +59,7 @@ func (l *losing) transport() *faulty {
 func TestRefusedTransactionMayArriveLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	there := clean.New(account{ID: "1", Counter: 1, Left: "a"})
 	must(clean.Save(ctx, there))(t)
@@ -83,7 +83,7 @@ func TestRefusedTransactionMayArriveLate(t *testing.T) {
 func TestFenceWithCheckLoaded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	l := &losing{operation: "UpdateItem"}
 	m := newAccounts(t, table, l.transport(), 1)
 	e := m.New(account{ID: "1", Counter: 1, Left: "a", Right: "a"})
@@ -108,7 +108,7 @@ func TestFenceWithCheckLoaded(t *testing.T) {
 func TestDeleteIsRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	for _, f := range []fault{dropRequest, dropAnswer, deny} {
 		for at := 0; ; at++ {
 			tr := &faulty{at: -1, fault: f}
@@ -146,7 +146,7 @@ func TestDeleteIsRepeated(t *testing.T) {
 func TestGoingLiveLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	l := &losing{operation: "UpdateItem"}
 	m := newAccounts(t, table, l.transport(), 1)
 	e := m.New(account{ID: "1", Counter: 1, Left: "a", Entries: []part{{1, "x"}}})
@@ -175,7 +175,7 @@ func TestGoingLiveLate(t *testing.T) {
 func TestOwnDeleteArrivesLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	for name, c := range map[string]struct {
 		operation string
 		options   []mapper.WriteOption
@@ -215,7 +215,7 @@ func TestOwnDeleteArrivesLate(t *testing.T) {
 func TestQueryWhileAnInsertGoesLive(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0000"), "Text": s("anybody's")})
 	gate, goOn, done := make(chan bool), make(chan bool), make(chan error)
 	var puts atomic.Int32
@@ -272,7 +272,7 @@ func moveOut(t *testing.T, table string) *mapper.Mapper[store.User] {
 func TestUpsertOverALeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	users := moveOut(t, table)
 	patch := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome"))
 	if _, err := patch.Exec(ctx, users); !errors.Is(err, mapper.ErrNotFound) ||
@@ -292,7 +292,7 @@ func TestUpsertOverALeftover(t *testing.T) {
 func TestReceiptsNameForeignWrites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Left: "a", Entries: []part{{1, "x"}}})))(t)
 	loaded := must(clean.Load(ctx, clean.Key("1").Prefix("ENTRY#")))(t)
@@ -322,7 +322,7 @@ func TestReceiptsNameForeignWrites(t *testing.T) {
 func TestSaveDuringStagedDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	for i, x := range []struct {
 		part, adds, checked, refused bool
 	}{
@@ -375,7 +375,7 @@ func TestSaveDuringStagedDelete(t *testing.T) {
 func TestAdditionDuringStagedDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	for _, blind := range []bool{false, true} {
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "x"}}})))(t)
@@ -404,7 +404,7 @@ func TestAdditionDuringStagedDelete(t *testing.T) {
 func TestSaveThatReadsTheRootFirst(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Left: "a"})))(t)
 	e := must(m.Load(ctx, m.Key("1").Prefix("ENTRY#")))(t)
@@ -431,7 +431,7 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 func TestMoveOntoAnother(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Left: "a"})))(t)
 	must(m.Save(ctx, m.New(account{ID: "2", Left: "a"})))(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -35,7 +35,7 @@ func (s *seen) add(stack *middleware.Stack) error {
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	for _, id := range []string{"1", "2"} {
 		v := six(id, "text \"with\" \\ escapes\n\u00e9\U0001F600")
@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 		"shared": {mapper.ShareStrings()},
 	} {
 		var s seen
-		c := enginetest.Start(t).Client(func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, s.add) })
+		c := testengine.Start(t).Client(func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, s.add) })
 		m := must(mapper.New[account](c, append(options, mapper.Table(table))...))(t)
 		var got results
 		var receipt mapper.Receipt

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -161,7 +161,7 @@ func TestOptionsThatContradict(t *testing.T) {
 	if receipt.Predicted().Requests != 122 || receipt.Consumed.WCU != 121 {
 		t.Errorf("%v", receipt)
 	}
-	other := must(mapper.New[user](enginetest.Start(t).Client()))(t)
+	other := must(mapper.New[user](testengine.Start(t).Client()))(t)
 	receipt, err = other.Save(ctx, e)
 	wantError(t, receipt, err,
 		"mapper_test.user: the entity is nil or of another mapper: make it with New or Load of this mapper")
@@ -328,7 +328,7 @@ func TestKindsOfInserts(t *testing.T) {
 			receipt.Predicted().WCU != plan.WCU {
 			t.Errorf("%s: planned %v, sent %v", id, plan, receipt)
 		}
-		if receipt.Consumed.WCU != c.wcu && (enginetest.ReportsTransactions(t) || id != "1") {
+		if receipt.Consumed.WCU != c.wcu && (testengine.ReportsTransactions(t) || id != "1") {
 			t.Errorf("%s: consumed %v", id, receipt.Consumed)
 		}
 	}
@@ -390,7 +390,7 @@ func TestPlanForms(t *testing.T) {
 func TestWrongSetups(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	engine := enginetest.Start(t)
+	engine := testengine.Start(t)
 	load := func(m *mapper.Mapper[user]) error {
 		_, err := m.Load(ctx, m.Key("1"))
 		_, saveErr := m.Save(ctx, m.New(someUser("1")))
@@ -402,11 +402,11 @@ func TestWrongSetups(t *testing.T) {
 	missing := must(mapper.New[user](engine.Client(), mapper.Table("no-such-table")))(t)
 	wantError(t, nil, load(missing), `mapper_test.user: the table "no-such-table" does not exist in this account and `+
 		`Region: create it, or set the right name with mapper.Table`)
-	other := enginetest.Table(t, "Id:S", "")
+	other := testengine.Table(t, "Id:S", "")
 	wrong := must(mapper.New[user](engine.Client(), mapper.Table(other)))(t)
 	wantError(t, nil, load(wrong), `mapper_test.user: the key attributes of the table "`+other+
 		`" differ from the model's (the model has PK and SK, and the table `)
-	number := enginetest.Table(t, "PK:N", "SK:S")
+	number := testengine.Table(t, "PK:N", "SK:S")
 	wrong = must(mapper.New[user](engine.Client(), mapper.Table(number)))(t)
 	wantError(t, nil, load(wrong), `differ from the model's`)
 	denied := must(mapper.New[user](client(t, &faulty{at: -1, pick: func() fault { return deny }}, 1),
@@ -439,8 +439,8 @@ func TestExactNamesInside(t *testing.T) {
 		List []address          `ddb:"sk=HEAD"`
 		Map  map[string]address `ddb:"sk=HEAD"`
 	}
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[model](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[model](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	a := address{"S", "C"}
 	want := model{ID: "1", Home: a, List: []address{a}, Map: map[string]address{"k": a}}
 	must(m.Save(ctx, m.New(want)))(t)
@@ -461,8 +461,8 @@ func TestExactNamesInside(t *testing.T) {
 // again; so are single writes that do.
 func TestTransactionConflict(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	left := 0
 	tr := &faulty{at: -1, pick: func() fault {
 		if left > 0 {
@@ -500,7 +500,7 @@ func TestTransactionConflict(t *testing.T) {
 func TestLostAnswerWithoutVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	tr := &faulty{at: -1, fault: dropAnswer}
 	m := must(mapper.New[counter](client(t, tr, 3), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(counter{ID: "1"})))(t)
@@ -521,7 +521,7 @@ func TestLostAnswerWithoutVersions(t *testing.T) {
 func TestClientThatCannotBeWatched(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[account](unwatched{client(t, &faulty{at: -1}, 3)}, mapper.Table(table)))(t)
 	e := m.New(version("1", 1))
 	must(m.Save(ctx, e))(t)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/bulk"
 	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/internal/save/write"
@@ -131,7 +131,7 @@ type bulkSettings struct {
 	overwrite             bool
 	id, resume            string
 	from, parallel, total int
-	rate                  flow.Rate
+	rate                  request.Rate
 	progress              []func(bulkProgress)
 	failures              func(BulkFailure)
 	now                   func() time.Time
@@ -164,7 +164,7 @@ func Resume(next string) BulkOption {
 // WriteRate limits a bulk load to wcu WCU a second. It starts from the predicted size of items and
 // corrects itself by the consumed capacity. Without it, the load is as fast as possible.
 func WriteRate(wcu float64) BulkOption {
-	return bulkFunc(func(s *bulkSettings) { s.rate = flow.RateOf(wcu) })
+	return bulkFunc(func(s *bulkSettings) { s.rate = request.RateOf(wcu) })
 }
 
 // OnProgress calls f with the report so far, at most twice a second, and at the end. Calls do not

@@ -23,7 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -227,8 +227,8 @@ func TestBulkLoadInterleaves(t *testing.T) {
 		}
 		n := 0
 		r := &requests{throttled: func() int { n++; return n % 3 / 2 * 9 }}
-		table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-		m := must(mapper.New[reading](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = r }),
+		table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+		m := must(mapper.New[reading](testengine.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = r }),
 			table))(t)
 		report, err := m.BulkLoad(ctx, readings(0, 600, 40), options...)
 		if err != nil || report.Entities != 600 || report.Items != 600 {
@@ -268,12 +268,12 @@ func TestBulkLoadResumes(t *testing.T) {
 	step := draws.Times(4, 1, 1)
 	for at := step; ; at += step {
 		r := &requests{stop: func(call int) bool { return call >= at }}
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		broken := must(mapper.New[parcel](
-			enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = r, 1 }),
+			testengine.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = r, 1 }),
 			mapper.Table(table),
 		))(t)
-		m := must(mapper.New[parcel](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+		m := must(mapper.New[parcel](testengine.Start(t).Client(), mapper.Table(table)))(t)
 		var last mapper.BulkReport
 		first, err := broken.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Concurrency(2),
 			mapper.OnProgress(func(p mapper.BulkReport) { last = p }))
@@ -366,8 +366,8 @@ func (c *dyingClient) BatchExecuteStatement(ctx context.Context, in *dynamodb.Ba
 func TestBulkLoadAdvances(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	c := &dyingClient{Client: enginetest.Start(t).Client()}
-	m := must(mapper.New[order](c, mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	c := &dyingClient{Client: testengine.Start(t).Client()}
+	m := must(mapper.New[order](c, mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	entities := draws.Times(200, 400, 400)
 	all := func(yield func(order, error) bool) {
 		for i := range entities {
@@ -419,7 +419,7 @@ func TestBulkLoadRate(t *testing.T) {
 		mapper.OnProgress(func(p mapper.BulkReport) { reports = append(reports, p) })))(t)
 	out.Close()
 	charged := 750.0
-	if traits, _ := enginetest.Start(t).Traits(); !traits.Transactions {
+	if traits, _ := testengine.Start(t).Traits(); !traits.Transactions {
 		charged = 0 // DynamoDB Local does not tell what statements take
 	}
 	if text, _ := io.ReadAll(in); len(text) > 0 || r.WCU != charged {
@@ -442,7 +442,7 @@ func BenchmarkBulkLoad(b *testing.B) {
 	if text := os.Getenv("ITEMIZE_BULK"); text != "" {
 		n, _ = strconv.Atoi(text)
 	}
-	engine := enginetest.Start(b)
+	engine := testengine.Start(b)
 	for range b.N {
 		for _, c := range []struct {
 			name string
@@ -466,7 +466,7 @@ func BenchmarkBulkLoad(b *testing.B) {
 				return err
 			}},
 		} {
-			table := enginetest.Table(b, "PK:S", "SK:S")
+			table := testengine.Table(b, "PK:S", "SK:S")
 			runtime.GC()
 			begun, peak := time.Now(), memory()
 			if err := c.load(table); err != nil {
@@ -633,7 +633,7 @@ func TestBulkLoadEnds(t *testing.T) {
 			`"message":"no"}`,
 	} {
 		deny := answering(func(r *http.Request) (*http.Response, error) { return answer(r, 400, body), nil })
-		m := must(mapper.New[parcel](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = deny })))(t)
+		m := must(mapper.New[parcel](testengine.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = deny })))(t)
 		for _, options := range [][]mapper.BulkOption{nil, {mapper.Overwrite()}} {
 			r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(parcels(100))), options...)
 			if err == nil || !strings.Contains(err.Error(), name) || numberOf(r.Next) != 0 || r.Failed > 0 {
@@ -641,7 +641,7 @@ func TestBulkLoadEnds(t *testing.T) {
 			}
 		}
 	}
-	missing := must(mapper.New[parcel](enginetest.Start(t).Client(), mapper.Table("not-there")))(t)
+	missing := must(mapper.New[parcel](testengine.Start(t).Client(), mapper.Table("not-there")))(t)
 	if r, err := missing.BulkLoad(ctx, mapper.NoErrors(slices.Values(parcels(3)))); err == nil ||
 		numberOf(r.Next) != 0 {
 		t.Errorf("no table: %+v %v", r, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -26,8 +26,8 @@ func (s *keepsAll) Set(key string, v any, _ int, _ time.Duration) { s.Store(key,
 func TestCacheSeesWrites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	client := enginetest.Start(t).Client()
-	table, caching := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")),
+	client := testengine.Start(t).Client()
+	table, caching := mapper.Table(testengine.Table(t, "PK:S", "SK:S")),
 		mapper.Caching(mapper.NewCache(&keepsAll{}, time.Hour))
 	m := must(mapper.New[parcel](client, table, caching))(t)
 	other := must(mapper.New[parcel](client, table, caching))(t)
@@ -93,8 +93,8 @@ func (c *strongly) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemIn
 func TestCacheLoadManyBehindWrites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	c := &strongly{Client: enginetest.Start(t).Client()}
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	c := &strongly{Client: testengine.Start(t).Client()}
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
 	second := must(mapper.New[parcel](c.Client, table))(t)
 	m := must(mapper.New[parcel](c, table, mapper.Caching(mapper.NewCache(&keepsAll{}, time.Hour))))(t)
 	var all []query.Selection[parcel]

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -19,12 +19,12 @@ import (
 func putPlain(t *testing.T, table string, a map[string]types.AttributeValue) {
 	t.Helper()
 	in := &dynamodb.PutItemInput{TableName: aws.String(table), Item: a}
-	must(enginetest.Start(t).Client().PutItem(context.Background(), in))(t)
+	must(testengine.Start(t).Client().PutItem(context.Background(), in))(t)
 }
 
 // A repeated move leaves items of removed fields where they are.
 func TestRepeatedMovesLeaveUnknownItems(t *testing.T) {
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	type row struct{ N int }
 	type old struct {
 		_    struct{} `ddb:"table=spread,shards=20,shardby=ID"`
@@ -39,9 +39,9 @@ func TestRepeatedMovesLeaveUnknownItems(t *testing.T) {
 		_    struct{} `ddb:"pk=S#{shard}"`
 		Text string   `ddb:"sk={ID}#H"`
 	}
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	a := must(mapper.New[old](enginetest.Start(t).Client(), table))(t)
-	b := must(mapper.New[next](enginetest.Start(t).Client(), table))(t)
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	a := must(mapper.New[old](testengine.Start(t).Client(), table))(t)
+	b := must(mapper.New[next](testengine.Start(t).Client(), table))(t)
 	for i := range 12 {
 		id := fmt.Sprint("e", i)
 		must(a.Save(ctx, a.New(old{ID: id, Text: "x", Old: []row{{1}}})))(t)
@@ -54,7 +54,7 @@ func TestRepeatedMovesLeaveUnknownItems(t *testing.T) {
 
 // A repeated move finishes an interrupted one from a shard that was drawn.
 func TestRepeatedMovesOfDrawnShards(t *testing.T) {
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	type row struct{ K int }
 	type before struct {
 		_    struct{} `ddb:"table=logs,shards=20,shardby=random"`
@@ -70,9 +70,9 @@ func TestRepeatedMovesOfDrawnShards(t *testing.T) {
 		To   string   `ddb:"sk={N:06}#H"`
 		Rows []row    `ddb:"sk={^N:06}#R#{K:02}"`
 	}
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	a := must(mapper.New[before](enginetest.Start(t).Client(), table))(t)
-	b := must(mapper.New[fewer](enginetest.Start(t).Client(), table))(t)
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	a := must(mapper.New[before](testengine.Start(t).Client(), table))(t)
+	b := must(mapper.New[fewer](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	stopped := must(mapper.New[fewer](client(t, f, 1), table))(t)
 	for i := range 20 {
@@ -121,7 +121,7 @@ func TestRepeatedMovesOfDrawnShards(t *testing.T) {
 
 // A repeated move finishes an interrupted one, also of an entity without an incarnation.
 func TestRepeatedMovesWithoutIncarnations(t *testing.T) {
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	type row struct{ N int }
 	type old struct {
 		_    struct{} `ddb:"table=spread,shards=20,shardby=ID"`
@@ -137,9 +137,9 @@ func TestRepeatedMovesWithoutIncarnations(t *testing.T) {
 		Text string   `ddb:"sk={ID}#H"`
 		Rows []row    `ddb:"sk={^ID}#R#{N:04}"`
 	}
-	name := enginetest.Table(t, "PK:S", "SK:S")
-	a := must(mapper.New[old](enginetest.Start(t).Client(), mapper.Table(name)))(t)
-	b := must(mapper.New[next](enginetest.Start(t).Client(), mapper.Table(name)))(t)
+	name := testengine.Table(t, "PK:S", "SK:S")
+	a := must(mapper.New[old](testengine.Start(t).Client(), mapper.Table(name)))(t)
+	b := must(mapper.New[next](testengine.Start(t).Client(), mapper.Table(name)))(t)
 	f := &faulty{at: -1}
 	stopped := must(mapper.New[next](client(t, f, 1), mapper.Table(name)))(t)
 	for i := range 12 {
@@ -175,8 +175,8 @@ func TestRepeatedMovesWithoutIncarnations(t *testing.T) {
 
 // An item without an incarnation is not carried away from an entity that another program inserts at the old key.
 func TestCarriesTakeNothingFromTheNextEntity(t *testing.T) {
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m2 := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	f := &faulty{at: -1}
 	m := boardsOf(t, table, client(t, f, 1))
@@ -211,8 +211,8 @@ func TestCarriesTakeNothingFromTheNextEntity(t *testing.T) {
 
 // A carried item replaces a leftover item of a deleted entity.
 func TestCarriesReplaceLeftovers(t *testing.T) {
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	f := &faulty{at: -1}
 	m := boardsOf(t, table, client(t, f, 1))
@@ -238,7 +238,7 @@ func TestCarriesReplaceLeftovers(t *testing.T) {
 
 // The plan of a repeated move has the queries of the former shards.
 func TestPlansOfRepeatedMoves(t *testing.T) {
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	x := newShops(t)
 	n := x.splitKeys(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n})))(t)
@@ -255,9 +255,9 @@ func TestPlansOfRepeatedMoves(t *testing.T) {
 // LeftBehind has no items of a staged insert that is under way, and none that was carried though its answer was
 // lost.
 func TestLeftBehindNamesWhatStays(t *testing.T) {
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	t.Run("a staged insert under way", func(t *testing.T) {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 		f := &faulty{at: -1}
 		m := boardsOf(t, table, client(t, f, 1))
@@ -285,7 +285,7 @@ func TestLeftBehindNamesWhatStays(t *testing.T) {
 		}
 	})
 	t.Run("an item that was carried", func(t *testing.T) {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 		f := &faulty{at: -1}
 		m := boardsOf(t, table, client(t, f, 1))

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -33,8 +33,8 @@ type unversioned struct {
 func TestAdditionsUnderAnOldValue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	m := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	m := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	for name, write := range map[string]func(e *mapper.Entity[book]) error{
 		"save": func(e *mapper.Entity[book]) error {
 			e.Value.Entries = append(e.Value.Entries, part{N: 2})
@@ -94,8 +94,8 @@ func TestAdditionsUnderAnOldValue(t *testing.T) {
 func TestAdditionsUnderAnOldValueWithoutVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	m := must(mapper.New[unversioned](enginetest.Start(t).Client(), table))(t)
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	m := must(mapper.New[unversioned](testengine.Start(t).Client(), table))(t)
 	must(m.Save(ctx, m.New(unversioned{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
 	stale, mover := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
 	mover.Value.Year = "2021"
@@ -113,8 +113,8 @@ func TestAdditionsUnderAnOldValueWithoutVersions(t *testing.T) {
 func TestCarriesNothingToAnOldValue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[book](client(t, f, 1), table))(t)
 	must(other.Save(ctx, other.New(book{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
@@ -146,9 +146,9 @@ func TestCarriesNothingToAnOldValue(t *testing.T) {
 // show that it was deleted.
 func TestDeleteDuringMoveIsUnknown(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	ctx := request.WithoutPauses(context.Background())
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[book](client(t, f, 3), table))(t)
 	for name, change := range map[string]func(*book){

@@ -9,8 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -34,7 +34,7 @@ func TestAdditionsUnderAnOldValueOfLargeRoots(t *testing.T) {
 		Text    string   `ddb:"sk=HEAD,chunk,inline=1KB"`
 		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
 	}
-	m := must(mapper.New[book](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[book](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(book{ID: "1", Year: "2020", Text: strings.Repeat("x", 5000)})))(t)
 	stale, mover := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
 	mover.Value.Year = "2021"
@@ -51,8 +51,8 @@ func TestAdditionsUnderAnOldValueOfLargeRoots(t *testing.T) {
 func TestTakeBackLeavesUpdates(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[book](client(t, f, 1), table))(t)
 	must(other.Save(ctx, other.New(book{ID: "1", Year: "2020"})))(t)
@@ -86,7 +86,7 @@ func TestAdditionsOfPartsWithFormats(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	at := time.Date(2021, 11, 14, 9, 30, 0, 0, time.UTC)
-	m := must(mapper.New[dated](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[dated](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(dated{ID: "1", At: at, Entries: []part{{N: 1}}})))(t)
 	for i, save := range []func(e *mapper.Entity[dated]) error{
 		func(e *mapper.Entity[dated]) error { _, err := m.Save(ctx, e); return err },
@@ -111,10 +111,10 @@ func TestAdditionsOfPartsWithFormats(t *testing.T) {
 // An item is carried, though the field has changed within the same date since the move.
 func TestCarriesAfterChangeOfSameKey(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	at := time.Date(2021, 11, 14, 9, 30, 0, 0, time.UTC)
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[dated](enginetest.Start(t).Client(), table))(t)
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[dated](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[dated](client(t, f, 1), table))(t)
 	must(other.Save(ctx, other.New(dated{ID: "1", At: at})))(t)
@@ -145,7 +145,7 @@ func TestCarriesAfterChangeOfSameKey(t *testing.T) {
 // With drawn shards, an item without an incarnation does not go to another entity with the same key.
 func TestDrawnShardsMixNoEntities(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	type fewer struct {
 		_    struct{} `ddb:"table=logs,shards='100,120',shardby=random"`
 		Log  string   `ddb:"pk=L#{Log}#{shard}"`
@@ -153,8 +153,8 @@ func TestDrawnShardsMixNoEntities(t *testing.T) {
 		To   string   `ddb:"sk={N:06}#H"`
 		Rows []part   `ddb:"sk={^N:06}#R#{N:02}"`
 	}
-	name := enginetest.Table(t, "PK:S", "SK:S")
-	b := must(mapper.New[fewer](enginetest.Start(t).Client(), mapper.Table(name)))(t)
+	name := testengine.Table(t, "PK:S", "SK:S")
+	b := must(mapper.New[fewer](testengine.Start(t).Client(), mapper.Table(name)))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[fewer](client(t, f, 1), mapper.Table(name)))(t)
 	putPlain(t, name, map[string]types.AttributeValue{"PK": s("L#l#1"), "SK": s("000005#H"), "To": s("A")})
@@ -195,7 +195,7 @@ type noted struct {
 func TestRefusedAdditionNamesWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := must(mapper.New[noted](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[noted](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(noted{ID: "1", Year: "2020", Note: "old"})))(t)
 	stale, mover := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
 	mover.Value.Year = "2021"
@@ -213,9 +213,9 @@ func TestRefusedAdditionNamesWhatWasWritten(t *testing.T) {
 // Another program moves the elements back before the mover looks for additions.
 func TestElementsThatCameBackStay(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	ctx := request.WithoutPauses(context.Background())
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[book](client(t, f, 1), table))(t)
 	must(other.Save(ctx, other.New(book{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
@@ -237,9 +237,9 @@ func TestElementsThatCameBackStay(t *testing.T) {
 // An entity that moves back after an interrupted move does not carry its own items.
 func TestMoveBackCarriesNothingOfItsOwn(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	f := &faulty{at: -1}
-	m := must(mapper.New[book](client(t, f, 1), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[book](client(t, f, 1), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(book{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	e.Value.Year = "2021"
@@ -274,7 +274,7 @@ func TestFormatsWithoutVersions(t *testing.T) {
 		Entries []part    `ddb:"sk=E#{^At:date}#{N:02}"`
 	}
 	at := time.Date(2021, 11, 14, 9, 30, 0, 0, time.UTC)
-	m := must(mapper.New[dated](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[dated](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(dated{ID: "1", At: at})))(t)
 	stale, o := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
 	o.Value.At = at.Add(time.Hour)

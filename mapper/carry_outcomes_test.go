@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -19,9 +19,9 @@ import (
 // that the element was deleted.
 func TestRepeatedSaveAfterUnknownDelete(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	ctx := request.WithoutPauses(context.Background())
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	for name, change := range map[string]func(*book){
 		"elements": func(v *book) { v.Year = "2021" },
 		"moved":    func(v *book) { v.ID += "moved" },
@@ -64,9 +64,9 @@ func TestRepeatedSaveAfterUnknownDelete(t *testing.T) {
 // Of two independent deletes, each can be the one without an answer while the elements move: its outcome is unknown.
 func TestIndependentDeletesDuringMove(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	ctx := request.WithoutPauses(context.Background())
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	for _, which := range []int{1, 2} {
 		f := &faulty{at: -1}
 		m := must(mapper.New[book](client(t, f, 3), table))(t)
@@ -98,9 +98,9 @@ func TestIndependentDeletesDuringMove(t *testing.T) {
 // A delete never arrives, and the elements move afterwards. A repeated save does not say that they were deleted.
 func TestRepeatedSaveAfterLaterMove(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	ctx := request.WithoutPauses(context.Background())
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	for _, deletes := range []int{1, 2} { // a plain delete; a transaction of two
 		id := []string{"", "one", "two"}[deletes]
 		f := &faulty{at: -1}
@@ -133,9 +133,9 @@ func TestRepeatedSaveAfterLaterMove(t *testing.T) {
 // name. One check of the root item stands for both, and requires the fields of both.
 func TestCoveredChecksKeepTheirFields(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	m := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	ctx := request.WithoutPauses(context.Background())
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	m := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	for name, change := range map[string]func(*book){
 		"adds":         func(v *book) { v.Entries = append(v.Entries, part{N: 3}) },
 		"updates root": func(v *book) { v.Text = "new" },
@@ -165,9 +165,9 @@ func TestCoveredChecksKeepTheirFields(t *testing.T) {
 // What an independent save wrote before it was planned again is in the PartialError of an addition that is refused.
 func TestRefusedAdditionAfterRetryIsPartial(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[noted](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[noted](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	putPlain(t, table, map[string]types.AttributeValue{
 		"PK": s("1"), "SK": s("E#2020#02"), "_a": bytesOf("deadbeef"), "_v": bytesOf("12345678"),
 	})
@@ -187,8 +187,8 @@ func TestRefusedAdditionAfterRetryIsPartial(t *testing.T) {
 // A part of a transaction that writes nothing is not asked whether the deleted item of another part has moved.
 func TestDeleteInTransactionWithIdlePart(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	ctx := request.WithoutPauses(context.Background())
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
 	f := &faulty{at: -1}
 	m := must(mapper.New[book](client(t, f, 3), table))(t)
 	for _, idle := range []bool{false, true} {
@@ -220,9 +220,9 @@ func TestDeleteInTransactionWithIdlePart(t *testing.T) {
 // deleted.
 func TestDeleteAndMoveThereAndBack(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	ctx := request.WithoutPauses(context.Background())
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[book](client(t, f, 3), table))(t)
 	must(other.Save(ctx, other.New(book{ID: "1", Year: "2020", Entries: []part{{N: 1}, {N: 2}}})))(t)
@@ -257,7 +257,7 @@ func TestDeleteAndMoveThereAndBack(t *testing.T) {
 // deleted.
 func TestDeleteAndFieldOfAnotherItem(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	type meta struct {
 		_       struct{} `ddb:"table=books"`
 		ID      string   `ddb:"pk={ID}"`
@@ -265,8 +265,8 @@ func TestDeleteAndFieldOfAnotherItem(t *testing.T) {
 		Year    string   `ddb:"sk=META"`
 		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
 	}
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[meta](enginetest.Start(t).Client(), table))(t)
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[meta](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[meta](client(t, f, 3), table))(t)
 	must(other.Save(ctx, other.New(meta{ID: "1", Year: "2020", Text: "t", Entries: []part{{N: 1}, {N: 2}}})))(t)
@@ -292,9 +292,9 @@ func TestDeleteAndFieldOfAnotherItem(t *testing.T) {
 // An addition that another program has updated is not taken back, also without versions.
 func TestTakeBackLeavesUpdatesWithoutVersions(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[unversioned](enginetest.Start(t).Client(), table))(t)
+	ctx := request.WithoutPauses(context.Background())
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[unversioned](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[unversioned](client(t, f, 1), table))(t)
 	must(other.Save(ctx, other.New(unversioned{ID: "1", Year: "2020"})))(t)
@@ -327,9 +327,9 @@ func TestTakeBackLeavesUpdatesWithoutVersions(t *testing.T) {
 // old value again.
 func TestFailedTakeBackIsUnknown(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	ctx := request.WithoutPauses(context.Background())
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	for name, fails := range map[string]fault{"denied": deny, "lost": dropRequest} {
 		f := &faulty{at: -1}
 		m := must(mapper.New[book](client(t, f, 1), table))(t)
@@ -360,10 +360,10 @@ func TestFailedTakeBackIsUnknown(t *testing.T) {
 // If one part of a transaction of deletes cannot be finished, the next ones are.
 func TestEachPartIsFinished(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	tableName := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	tableName := testengine.Table(t, "PK:S", "SK:S")
 	table := mapper.Table(tableName)
-	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	other := must(mapper.New[book](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[book](client(t, f, 1), table))(t)
 	var both []*mapper.Entity[book]
@@ -389,7 +389,7 @@ func TestEachPartIsFinished(t *testing.T) {
 		t.Error(err)
 	}
 	left := 0
-	out := must(enginetest.Start(t).Client().Scan(ctx, &dynamodb.ScanInput{
+	out := must(testengine.Start(t).Client().Scan(ctx, &dynamodb.ScanInput{
 		TableName: aws.String(tableName),
 	}))(t)
 	for _, a := range out.Items {
@@ -409,15 +409,15 @@ func TestEachPartIsFinished(t *testing.T) {
 // root item.
 func TestForeignChangeOfFieldRefusesAdditions(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	name := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[book](enginetest.Start(t).Client(), mapper.Table(name)))(t)
+	ctx := request.WithoutPauses(context.Background())
+	name := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[book](testengine.Start(t).Client(), mapper.Table(name)))(t)
 	for id, change := range map[string]func(v *book){
 		"addition alone": func(*book) {}, "with the root item": func(v *book) { v.Text = "new" },
 	} {
 		must(m.Save(ctx, m.New(book{ID: id, Year: "2020"})))(t)
 		e := must(m.Load(ctx, m.Key(id)))(t)
-		must(enginetest.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		must(testengine.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: aws.String(name), Key: map[string]types.AttributeValue{"PK": s(id), "SK": s("HEAD")},
 			UpdateExpression:          aws.String("SET #y = :y"),
 			ExpressionAttributeNames:  map[string]string{"#y": "Year"},
@@ -436,8 +436,8 @@ func TestForeignChangeOfFieldRefusesAdditions(t *testing.T) {
 // An entity moves away and back. An item without an incarnation, which it shows, is not left behind.
 func TestMoveBackLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	f := &faulty{at: -1}
 	m := boardsOf(t, table, client(t, f, 1))
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
@@ -465,8 +465,8 @@ func TestMoveBackLeavesNothingBehind(t *testing.T) {
 // An independent save that is refused after it has added an element takes the element back if nobody would see it.
 func TestPartialErrorsListNoHiddenAdditions(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	m := must(mapper.New[book](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	ctx := request.WithoutPauses(context.Background())
+	m := must(mapper.New[book](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(book{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
 	e, x := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
 	x.Value.Year = "2021"
@@ -487,8 +487,8 @@ func TestPartialErrorsListNoHiddenAdditions(t *testing.T) {
 // shows who has moved the entity.
 func TestRepeatedMoveOfChangedEntityIsUnknown(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	f := &faulty{at: -1}
 	m := boardsOf(t, table, client(t, f, 1))

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -21,8 +21,8 @@ func movingBoard(
 	between func(clean *mapper.Mapper[board]),
 ) (clean *mapper.Mapper[board], r *mapper.Receipt, err error) {
 	t.Helper()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean = boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	f := &faulty{at: -1}
 	m := boardsOf(t, table, client(t, f, 1))
@@ -94,7 +94,7 @@ func TestMoveReportsAdditionsThatStay(t *testing.T) {
 // to them. No acknowledged element is lost.
 func TestReshardingLosesNoAdditions(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	type row struct{ N int }
 	type before struct {
 		_    struct{} `ddb:"table=spread,shards='3,5',shardby=ID"`
@@ -113,8 +113,8 @@ func TestReshardingLosesNoAdditions(t *testing.T) {
 	seed := draws.Seed(t)
 	for round := range draws.Times(2, 6, 60) {
 		r := rand.New(rand.NewPCG(seed, uint64(round)))
-		table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-		c := enginetest.Start(t).Client()
+		table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+		c := testengine.Start(t).Client()
 		old, now := must(mapper.New[before](c, table))(t), must(mapper.New[after](c, table))(t)
 		const entities = 8
 		for i := range entities {
@@ -172,7 +172,7 @@ func TestReshardingLosesNoAdditions(t *testing.T) {
 // save with Move finishes it.
 func TestRepeatedMoveFinishesMove(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	type row struct{ N int }
 	type old struct {
 		_    struct{} `ddb:"table=spread,shards=20,shardby=ID"`
@@ -188,9 +188,9 @@ func TestRepeatedMoveFinishesMove(t *testing.T) {
 		Text string   `ddb:"sk={ID}#H"`
 		Rows []row    `ddb:"sk={^ID}#R#{N:04}"`
 	}
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	a := must(mapper.New[old](enginetest.Start(t).Client(), table))(t)
-	b := must(mapper.New[next](enginetest.Start(t).Client(), table))(t)
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	a := must(mapper.New[old](testengine.Start(t).Client(), table))(t)
+	b := must(mapper.New[next](testengine.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
 	stopped := must(mapper.New[next](client(t, f, 1), table))(t)
 	finished := 0

@@ -15,8 +15,8 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/internal/testing/engines"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -83,12 +83,12 @@ type pagesOf struct {
 // order of the sort keys, and items that the model does not know count too.
 func TestPlanOfLoadOverPages(t *testing.T) {
 	t.Parallel()
-	if e := enginetest.Start(t); e.Name == engines.Dynoxide {
+	if e := testengine.Start(t); e.Name == engines.Dynoxide {
 		return // it ends an answer before the item that would take it over 1 MB, DynamoDB after it
 	}
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[pagesOf](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[pagesOf](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	e := m.New(pagesOf{
 		ID: "1", Last: map[string]string{"1": filler(390_000), "2": filler(300_000)},
 		Tens: map[string]string{"1": filler(390_000), "2": filler(10_000), "3": filler(390_000)},
@@ -126,8 +126,8 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 func TestUnguardedItemsAreBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[counter](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[counter](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(counter{ID: "1", Count: 1, Notes: filler(3000)})))(t)
 	for _, c := range []struct {
 		notes    int
@@ -159,7 +159,7 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 func TestIndexesAreSeparate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	name := fmt.Sprintf("indexed-%d", time.Now().UnixNano())
 	key := func(attribute string, kind types.KeyType) types.KeySchemaElement {
 		return types.KeySchemaElement{AttributeName: &attribute, KeyType: kind}
@@ -209,7 +209,7 @@ func TestIndexesAreSeparate(t *testing.T) {
 	}
 	r = must(m.Save(ctx, e, mapper.ExactlyOnce()))(t)
 	if len(r.Consumed.Indexes) != 2 || r.Predicted().WCU.Min != 6 || r.Predicted().WCU.Exact() ||
-		enginetest.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
+		testengine.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
 		t.Errorf("in a transaction: %v", r)
 	}
 	e.Value.Home = address{"Street", "Town"} // an item without the indexes' key
@@ -257,10 +257,10 @@ func TestExpectedInsert(t *testing.T) {
 func TestExpectedPatch(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	with := func(options ...mapper.Option) *mapper.Mapper[store.User] {
 		t.Helper()
-		return must(mapper.New[store.User](enginetest.Start(t).Client(), append(options, mapper.Table(table))...))(t)
+		return must(mapper.New[store.User](testengine.Start(t).Client(), append(options, mapper.Table(table))...))(t)
 	}
 	u := store.UserFields
 	patch := store.UserByID("1").Patch(u.Email.Set("b@example.com"))
@@ -305,10 +305,10 @@ func TestExpectedPatch(t *testing.T) {
 	if plan := must(reader.PlanLoad(reader.Key("3"), mapper.Strong()))(t); plan.RCU.Expected != 7 {
 		t.Errorf("%v", plan)
 	}
-	_, err := mapper.New[store.User](enginetest.Start(t).Client(), mapper.SizeEstimate("none", 1))
+	_, err := mapper.New[store.User](testengine.Start(t).Client(), mapper.SizeEstimate("none", 1))
 	wantError(t, nil, err,
 		`SizeEstimate of "none", which is not a kind of item of the model: name one of U#Information`)
-	_, err = mapper.New[store.User](enginetest.Start(t).Client(), mapper.SizeEstimate("U#Information", -1))
+	_, err = mapper.New[store.User](testengine.Start(t).Client(), mapper.SizeEstimate("U#Information", -1))
 	wantError(t, nil, err, "an item has at most 400 KB")
 }
 
@@ -317,8 +317,8 @@ func TestExpectedPatch(t *testing.T) {
 func TestMisreports(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users := must(mapper.New[user](&misreporting{Client: enginetest.Start(t).Client()},
-		mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	users := must(mapper.New[user](&misreporting{Client: testengine.Start(t).Client()},
+		mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	r := must(users.Save(ctx, users.New(user{ID: "1", Email: "a", Home: address{"Street", "Town"}})))(t)
 	if text, _, _ := strings.Cut(r.String(), "\n"); text != "one transaction: predicted 4 WCU; the engine reported 2 "+
 		"WCU; Independent(): 3 requests, 2 WCU; Staged(): 3 requests, 3 WCU" {

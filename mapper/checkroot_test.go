@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -26,8 +26,8 @@ type Shelved struct {
 func TestCheckRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[Shelved](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[Shelved](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(Shelved{ID: "1", Name: "n", Books: map[string]string{"a": "A"}})))(t)
 	must(m.Save(ctx, m.New(Shelved{ID: "2", Name: "n"})))(t)
 	for _, part := range []bool{false, true} {
@@ -44,7 +44,7 @@ func TestCheckRoot(t *testing.T) {
 				p.Requests != r.Predicted().Requests {
 				t.Errorf("part %v: planned %s, sent %s", part, p, r)
 			}
-			if enginetest.ReportsTransactions(t) && r.Consumed.WCU != wcu {
+			if testengine.ReportsTransactions(t) && r.Consumed.WCU != wcu {
 				t.Errorf("it took %v WCU, and not %v", r.Consumed.WCU, wcu)
 			}
 		}
@@ -96,8 +96,8 @@ func TestCheckRoot(t *testing.T) {
 func TestFromItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m, err := mapper.New[Shelved](enginetest.Start(t).Client(), mapper.Table(table))
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m, err := mapper.New[Shelved](testengine.Start(t).Client(), mapper.Table(table))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -48,7 +48,7 @@ func TestErrorsBelongToOneClass(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	g := newGarage(t, nil)
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	name, _, err := g.drivers.RootKey(g.drivers.Key("a"))
 	if err != nil {
 		t.Fatal(err)

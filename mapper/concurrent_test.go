@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -30,7 +30,7 @@ func queryAll(table, pk string) *dynamodb.QueryInput {
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	const writers, each = 16, 5
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
 	if _, err := clean.Save(ctx, clean.New(account{ID: "x", Left: "0"})); err != nil {
@@ -82,7 +82,7 @@ func (s *storm) pick() fault {
 func TestConcurrentWritersInAStorm(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
 	for _, options := range [][]mapper.WriteOption{nil, {mapper.ExactlyOnce()}} {
 		id := fmt.Sprint("x", len(options))
@@ -127,7 +127,7 @@ func TestConcurrentWritersInAStorm(t *testing.T) {
 func TestSaveUntilItSucceeds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))

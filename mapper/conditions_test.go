@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // wideModel returns a model with n texts, which are left out when empty.
@@ -40,9 +40,9 @@ func TestConditionsAreBelowLimits(t *testing.T) {
 	r := random(t)
 	for _, options := range []string{"", ",noversion"} {
 		typ := wideModel(320, options)
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		f := fixtureOn(t, r, typ, map[string]string{"wide": table})
-		client := enginetest.Start(t).Client()
+		client := testengine.Start(t).Client()
 		for _, stored := range []int{0, 1, 100, 147, 148, 149, 200, 320} {
 			for _, changed := range []int{
 				1, 100, 131, 132, 133, 134, 140, 146, 147, 148, 149, 150, 200, 298, 299,

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -74,8 +74,8 @@ func version(id string, n int) account {
 // its entity.
 func TestCrashInStagedInsert(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
 	for step := 0; ; step++ {
 		id := fmt.Sprint("insert", step)
@@ -104,7 +104,7 @@ func TestCrashInStagedInsert(t *testing.T) {
 // requests of the crashed writer in between.
 func takeOver(t *testing.T, clean *mapper.Mapper[account], c *crash, id string, step int) {
 	t.Helper()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	expect := func(what string, want *account) {
 		t.Helper()
 		if now := stored(t, clean, id); !same(now, want) {
@@ -162,8 +162,8 @@ func dedupe(all []part) []part {
 // the new one.
 func TestCrashInStagedDelete(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
 	for _, finish := range []string{"delete", "insert"} {
 		for step := 0; ; step++ {
@@ -206,7 +206,7 @@ func TestCrashInStagedDelete(t *testing.T) {
 // items counts the stored items under an account's partition key.
 func items(t *testing.T, table, id string) int {
 	t.Helper()
-	out, err := enginetest.Start(t).Client().Query(context.Background(), queryAll(table, "ACCOUNT#"+id))
+	out, err := testengine.Start(t).Client().Query(context.Background(), queryAll(table, "ACCOUNT#"+id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func items(t *testing.T, table, id string) int {
 func TestReaderDuringStagedWrites(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 5)
 	var wg sync.WaitGroup
 	var reads, found int

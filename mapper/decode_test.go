@@ -19,7 +19,7 @@ import (
 
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/engines"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -145,8 +145,8 @@ func TestDecodeStream(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	want := draws.Times(300, 1_500, 20_000)
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	engine := enginetest.Start(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	engine := testengine.Start(t)
 	client := engine.Client()
 	out := must(client.UpdateTable(ctx,
 		&dynamodb.UpdateTableInput{TableName: &table, StreamSpecification: &types.StreamSpecification{

@@ -11,9 +11,9 @@ import (
 
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -100,7 +100,7 @@ func TestRequireRootReportsMissingEntity(t *testing.T) {
 		var r mapper.Receipt
 		_, err := users.Load(ctx, s, mapper.RequireRoot(), mapper.ReceiptTo(&r))
 		if !errors.Is(err, mapper.ErrNotFound) || plan.Requests != r.Predicted().Requests ||
-			enginetest.ReportsTransactions(t) && !plan.RCU.Contains(r.Consumed.RCU) {
+			testengine.ReportsTransactions(t) && !plan.RCU.Contains(r.Consumed.RCU) {
 			t.Errorf("%s: %v, %v, %v", name, err, plan, &r)
 		}
 	}
@@ -166,7 +166,7 @@ func TestEntityIsWrittenByOneGoroutine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	var second func()
-	g := newGarage(t, faults.Before(enginetest.Start(t).Client(), "UpdateItem", "PURSE#1", func() { second() }))
+	g := newGarage(t, fakedynamo.Before(testengine.Start(t).Client(), "UpdateItem", "PURSE#1", func() { second() }))
 	e := g.purses.New(purse{ID: "1"})
 	must(g.purses.Save(ctx, e))(t)
 	e.Value.Amount = 1
@@ -236,6 +236,6 @@ func TestEmptyMapperSaysSo(t *testing.T) {
 
 func storeUsers(t *testing.T) *mapper.Mapper[store.User] {
 	t.Helper()
-	return must(mapper.New[store.User](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S",
+	return must(mapper.New[store.User](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S",
 		"SK:S"))))(t)
 }

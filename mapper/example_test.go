@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -20,7 +20,7 @@ var exampleTables atomic.Int64
 // exampleUsers returns a mapper on an empty table of a DynamoDB engine. A program
 // writes mapper.New[User](dynamodb.NewFromConfig(cfg)).
 func exampleUsers(options ...mapper.Option) *mapper.Mapper[user] {
-	engine, err := enginetest.Get()
+	engine, err := testengine.Get()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -131,7 +131,7 @@ func answer(r *http.Request, code int, body string) *http.Response {
 
 // client returns a client with a transport and a number of attempts of the SDK.
 func client(t testing.TB, f *faulty, attempts int) *dynamodb.Client {
-	return enginetest.Start(t).Client(func(o *dynamodb.Options) {
+	return testengine.Start(t).Client(func(o *dynamodb.Options) {
 		o.HTTPClient = f
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts = attempts
@@ -289,7 +289,7 @@ func same(a, b *account) bool {
 // never a mixture. The error says if the outcome is unknown, and a retry leads to the new state.
 func TestFaultAtEveryRequest(t *testing.T) {
 	t.Parallel()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
 	id := 0
 	runs, unknown := 0, 0

@@ -12,15 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
 
 func newMapper[T any](t testing.TB, hash, sort string) *mapper.Mapper[T] {
 	t.Helper()
-	m, err := mapper.New[T](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, hash, sort)))
+	m, err := mapper.New[T](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, hash, sort)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,9 +217,9 @@ func TestSecondaryTables(t *testing.T) {
 	ctx := context.Background()
 	names := map[string]string{}
 	for _, n := range []string{"ProductCatalog", "ProductAvailability", "ExtendedProductCatalog"} {
-		names[n] = enginetest.Table(t, "Id:N", "")
+		names[n] = testengine.Table(t, "Id:N", "")
 	}
-	products := must(mapper.New[models.Product](enginetest.Start(t).Client(),
+	products := must(mapper.New[models.Product](testengine.Start(t).Client(),
 		mapper.Tables(func(n string) string { return names[n] })))(t)
 	text := string(make([]byte, 2900))
 	p := models.Product{
@@ -268,10 +268,10 @@ func TestSecondaryTableElements(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	names := map[string]string{
-		"forums":  enginetest.Table(t, "Name:S", ""),
-		"replies": enginetest.Table(t, "Forum:S", "At:N"),
+		"forums":  testengine.Table(t, "Name:S", ""),
+		"replies": testengine.Table(t, "Forum:S", "At:N"),
 	}
-	m := must(mapper.New[models.SecondaryItems](enginetest.Start(t).Client(),
+	m := must(mapper.New[models.SecondaryItems](testengine.Start(t).Client(),
 		mapper.Tables(func(n string) string { return names[n] })))(t)
 	v := models.SecondaryItems{
 		Name: "go", About: "x",
@@ -297,8 +297,8 @@ func TestSecondaryTableElements(t *testing.T) {
 func TestTimeToLive(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[models.Expiring](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[models.Expiring](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	r := newRaw(t, table)
 	past, future := time.Now().Add(-time.Hour).Truncate(time.Second), time.Now().Add(time.Hour).Truncate(time.Second)
 	v := models.Expiring{
@@ -344,8 +344,8 @@ func TestTimeToLive(t *testing.T) {
 func TestTimeToLiveOfAll(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[models.ExpiringAll](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[models.ExpiringAll](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	r := newRaw(t, table)
 	future := time.Now().Add(time.Hour).Truncate(time.Second)
 	v := models.ExpiringAll{

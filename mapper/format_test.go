@@ -27,8 +27,8 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read/snapshot"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -245,7 +245,7 @@ func sameJSON(t *testing.T, want json.RawMessage, got any) string {
 // An entity is loaded from the items of its vector, and an insert of it puts the items that are part of it.
 func TestFormatEntities(t *testing.T) {
 	t.Parallel()
-	clinics, err := mapper.New[models.Clinic](enginetest.Start(t).Client())
+	clinics, err := mapper.New[models.Clinic](testengine.Start(t).Client())
 	if err != nil {
 		t.Fatal(err)
 	}

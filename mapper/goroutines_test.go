@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -18,8 +18,8 @@ import (
 // context ends. Goroutines inherit the labels of the one that starts them.
 func TestNoGoroutineOutlivesItsCall(t *testing.T) {
 	t.Parallel()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	readings := must(mapper.New[reading](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	readings := must(mapper.New[reading](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	ticks := must(mapper.New[tick](&distant{delay: time.Millisecond, each: 250}))(t)
 	all := func(yield func(reading, error) bool) {
 		for i := range 2000 {

@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -37,7 +37,7 @@ func TestSaveAddsOnlyToLiveEntity(t *testing.T) {
 		},
 	} {
 		for _, options := range [][]mapper.WriteOption{nil, {mapper.Independent()}} {
-			table := enginetest.Table(t, "PK:S", "SK:S")
+			table := testengine.Table(t, "PK:S", "SK:S")
 			m := newAccounts(t, table, &faulty{at: -1}, 1)
 			must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 			e := must(m.Load(ctx, m.Key("1")))(t)
@@ -67,7 +67,7 @@ func TestSaveThatCannotReadRootIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, deleted := range []bool{false, true} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
 		failing := true
@@ -109,9 +109,9 @@ func findsOut(t *testing.T, m *mapper.Mapper[account], e *mapper.Entity[account]
 // An addition without an answer that turns out to be written is confirmed as well.
 func TestAdditionWithoutAnswerIsConfirmed(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, deleted := range []bool{false, true} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
 		failing := false
@@ -145,7 +145,7 @@ func TestAdditionWithoutAnswerIsConfirmed(t *testing.T) {
 func TestTransactAddsOnlyToLiveEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	other := newAccounts(t, table, &faulty{at: -1}, 1)
 	entries := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
@@ -176,7 +176,7 @@ func TestTransactAddsOnlyToLiveEntity(t *testing.T) {
 func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	hits := handmade.Number[visited, int]("Hits", "", func(x *visited) *int { return &x.Hits })
 	stats := func(id string) *mapper.ItemPatch[visited, visited] {
@@ -221,7 +221,7 @@ func TestPatchMakesItemThatIsSeen(t *testing.T) {
 	}
 	for _, again := range []bool{false, true} {
 		for before := range 5 {
-			table := enginetest.Table(t, "PK:S", "SK:S")
+			table := testengine.Table(t, "PK:S", "SK:S")
 			other, f := on(table, &faulty{at: -1}), &faulty{at: -1}
 			must(other.Save(ctx, other.New(visited{ID: "1", Name: "first"})))(t)
 			m := on(table, f)
@@ -265,7 +265,7 @@ type visited struct {
 func TestAddOnlyToLiveEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	other := newAccounts(t, table, &faulty{at: -1}, 1)
 	entries := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
@@ -302,7 +302,7 @@ func TestAddOnlyToLiveEntity(t *testing.T) {
 func TestPlansSayWhichRequestsReadRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	writer, m := newAccounts(t, table, &faulty{at: -1}, 1), newAccounts(t, table, &faulty{at: -1}, 1)
 	e := writer.New(account{ID: "1", Counter: 1})
 	must(writer.Save(ctx, e))(t)
@@ -349,7 +349,7 @@ func TestDeleteRemovesWhatWasAddedBeforeItReturned(t *testing.T) {
 			return mapper.Transact(ctx, m.DeletePartByKey(m.Key("1")), m.SavePart(m.New(account{ID: "2", Counter: 1})))
 		},
 	} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "x"})))(t)
 		entries := handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}
@@ -378,7 +378,7 @@ func TestDeleteRemovesWhatWasAddedBeforeItReturned(t *testing.T) {
 func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	raw := newRaw(t, table)
 	foreign := func(sk, name string, v types.AttributeValue) {
 		t.Helper()
@@ -489,7 +489,7 @@ type foreignInner struct {
 func TestSaveComparesWithStoredForm(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	raw := newRaw(t, table)
 	for _, sdk := range []bool{false, true} {
 		var options []mapper.Option
@@ -522,7 +522,7 @@ func TestSaveComparesWithStoredForm(t *testing.T) {
 func TestSaveComparesWithStoredValue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	hooked := must(mapper.New[lowered](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(hooked.Save(ctx, hooked.New(lowered{ID: "1", Mail: "A@B"})))(t)
 	h := must(hooked.Load(ctx, hooked.Key("1")))(t)
@@ -581,7 +581,7 @@ type packed struct {
 func TestCheckRootIsRefusedEachTime(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
@@ -601,8 +601,8 @@ func TestCheckRootIsRefusedEachTime(t *testing.T) {
 // Update applies its function again if the entity was deleted and inserted again in the meantime.
 func TestUpdateAppliesToReplacedEntity(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 	times := 0
@@ -625,7 +625,7 @@ func TestPatchNoticesLeftoverItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, seen := range []bool{true, false} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		m := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 		other := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 		must(other.Save(ctx, other.New(visited{ID: "1", Name: "n"})))(t)
@@ -656,7 +656,7 @@ func TestPatchNoticesLeftoverItem(t *testing.T) {
 func TestTransactAddsTwiceToOneEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	entries := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
 	add := func(n int) mapper.Part { return entries.Add(part{n, "x"}).PatchPart(m) }
@@ -690,10 +690,10 @@ func TestTransactAddsTwiceToOneEntity(t *testing.T) {
 func TestTablesByARN(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	if !enginetest.TakesARNs(t) {
+	if !testengine.TakesARNs(t) {
 		return
 	}
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	arn := "arn:aws:dynamodb:us-east-1:000000000000:table/" + table
 	m := must(mapper.New[account](client(t, &faulty{at: -1}, 1), mapper.Table(arn)))(t)
 	var keys []query.Selection[account]

@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
 // A delete by key in a transaction is a guard where only leftover items exist: nothing is written.
 func TestDeletingOverLeftoverIsGuard(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	c := newCounting(t)
 	must(c.clean.Save(ctx, c.clean.New(board{ID: "E", Main: cells{Text: "ticket"}})))(t)
 	other := must(c.clean.Load(ctx, c.clean.Key("E")))(t)
@@ -33,7 +33,7 @@ func TestDeletingOverLeftoverIsGuard(t *testing.T) {
 // A delete by key in a transaction is a guard where the entity has a staged delete that was not finished.
 func TestDeletingOfPendingDeleteIsGuard(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	c := newCounting(t)
 	must(c.clean.Save(ctx, c.clean.New(board{ID: "E", Main: cells{Text: "ticket"}, Rows: []cells{{N: 1}}})))(t)
 	f := &faulty{at: -1}
@@ -64,7 +64,7 @@ func TestDeletingOfPendingDeleteIsGuard(t *testing.T) {
 // A delete of a range in a transaction is a guard: if another writer deletes the elements, nothing is written.
 func TestDeletingOfRangeIsGuard(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	c := newCounting(t)
 	must(c.clean.Save(ctx, c.clean.New(board{ID: "E", Main: cells{Text: "ticket"}, Rows: []cells{{N: 1}, {N: 2}}})))(t)
 	c.f.late = atRequest("TransactWriteItems", 1, func() { must(c.clean.DeleteByKey(ctx, c.clean.Key("E")))(t) }).late
@@ -77,7 +77,7 @@ func TestDeletingOfRangeIsGuard(t *testing.T) {
 // A delete of a loaded part is a guard, also if an earlier delete of it by this client has no answer.
 func TestDeletingOfPartIsGuard(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, own := range []bool{false, true} {
 		c := newCounting(t)
 		must(c.clean.Save(ctx, c.clean.New(board{ID: "E", Main: cells{Text: "x"}, Rows: []cells{{N: 1}}})))(t)
@@ -106,8 +106,8 @@ func TestDeletingOfPartIsGuard(t *testing.T) {
 // A delete of a part in a transaction waits for an unresolved put of that part, as Delete does.
 func TestDeletingOfPartWaitsForUnresolvedPut(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	l := &losing{operation: "PutItem"}
 	m := boardsOf(t, table, client(t, l.transport(), 1))
@@ -127,8 +127,8 @@ func TestDeletingOfPartWaitsForUnresolvedPut(t *testing.T) {
 // A delete of a range in a transaction is a guard where all of its items have expired.
 func TestDeletingOfExpiredItemsIsGuard(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table, c := enginetest.Table(t, "PK:S", "SK:S"), client(t, &faulty{at: -1}, 1)
+	ctx := request.WithoutPauses(context.Background())
+	table, c := testengine.Table(t, "PK:S", "SK:S"), client(t, &faulty{at: -1}, 1)
 	boards, m := boardsOf(t, table, c), must(mapper.New[expiring](c, mapper.Table(table)))(t)
 	must(boards.Save(ctx, boards.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	must(m.Save(ctx, m.New(expiring{ID: "3", Until: time.Now().Add(-time.Hour), Parts: []part{{N: 1}}})))(t)

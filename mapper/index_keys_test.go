@@ -14,8 +14,8 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -25,7 +25,7 @@ import (
 // storedIn returns an attribute of all items of the table, by their sort keys.
 func storedIn[T any](t *testing.T, m *mapper.Mapper[T], name string) map[string]string {
 	t.Helper()
-	out := must(enginetest.Start(t).Client().Scan(context.Background(),
+	out := must(testengine.Start(t).Client().Scan(context.Background(),
 		&dynamodb.ScanInput{TableName: aws.String(tables.Of(m)[0].Name), ConsistentRead: aws.Bool(true)}))(t)
 	all := map[string]string{}
 	for _, x := range out.Items {
@@ -62,7 +62,7 @@ type lossyDay struct {
 // loaded, or patched, would not know it.
 func TestIndexKeyOfUnloadedFieldsIsRefused(t *testing.T) {
 	t.Parallel()
-	_, err := mapper.New[lossyDay](enginetest.Start(t).Client())
+	_, err := mapper.New[lossyDay](testengine.Start(t).Client())
 	want := "the keys of Detail hold the field as {At:date} only, but the index needs {At:millis}: write " +
 		"{At:date}, or name a field of Detail"
 	if err == nil || !strings.Contains(err.Error(), want) ||
@@ -102,7 +102,7 @@ func TestPatchLeavesItemOutOfNewIndex(t *testing.T) {
 		Note  string   `ddb:"sk=STATS"`
 	}
 	m := indexed[counted](t, nil)
-	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(tables.Of(m)[0].Name)))(t)
+	old := must(mapper.New[before](testengine.Start(t).Client(), mapper.Table(tables.Of(m)[0].Name)))(t)
 	must(old.Save(ctx, old.New(before{ID: "1", Name: "n", Count: 5, Note: "x"})))(t)
 	p := mapperimpl.Item[counted, counted](m.Key("1").Item("STATS"), 1).Patch(countedFields.Note.Set("y")).And()
 	must(p.Exec(ctx, m))(t)
@@ -290,7 +290,7 @@ type inverted struct {
 // A patch that may make an item may make its entry in an index of the table's keys.
 func TestPatchMakesEntryInIndexOfTableKeys(t *testing.T) {
 	t.Parallel()
-	if !enginetest.ReportsTransactions(t) {
+	if !testengine.ReportsTransactions(t) {
 		return
 	}
 	ctx := context.Background()
@@ -365,7 +365,7 @@ func TestPatchByCoarseKeyMakesNoIndexKeys(t *testing.T) {
 // refusedOrCreated reports how a model ends that is mapped, and its table created.
 func refusedOrCreated[T any](t *testing.T, what string) {
 	t.Helper()
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	m, err := mapper.New[T](client,
 		mapper.Tables(func(n string) string { return fmt.Sprintf("%s-%d", n, time.Now().UnixNano()) }))
 	if err != nil {
@@ -410,7 +410,7 @@ type sharing struct {
 // An item in an index that is not declared on it is refused, or priced.
 func TestItemInUndeclaredIndexIsRefusedOrPriced(t *testing.T) {
 	t.Parallel()
-	if !enginetest.ReportsTransactions(t) {
+	if !testengine.ReportsTransactions(t) {
 		return
 	}
 	chargedAsPlanned(t, func(m *mapper.Mapper[sharing]) *mapper.Entity[sharing] {
@@ -429,7 +429,7 @@ type inverse struct {
 
 func TestIndexKeysInverseOfTable(t *testing.T) {
 	t.Parallel()
-	if !enginetest.ReportsTransactions(t) {
+	if !testengine.ReportsTransactions(t) {
 		return
 	}
 	chargedAsPlanned(t, func(m *mapper.Mapper[inverse]) *mapper.Entity[inverse] {
@@ -439,7 +439,7 @@ func TestIndexKeysInverseOfTable(t *testing.T) {
 
 func chargedAsPlanned[T any](t *testing.T, of func(*mapper.Mapper[T]) *mapper.Entity[T]) {
 	t.Helper()
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	m, err := mapper.New[T](client,
 		mapper.Tables(func(n string) string { return fmt.Sprintf("%s-%d", n, time.Now().UnixNano()) }))
 	if err != nil {
@@ -503,7 +503,7 @@ func TestIndexPagesSkipForeignItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := indexed[issue](t, nil)
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	var want []string
 	for i := range 40 {
 		at := monday.Add(time.Duration(i) * time.Minute)

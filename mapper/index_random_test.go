@@ -13,8 +13,8 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -290,7 +290,7 @@ func (x *issues) compare(ctx context.Context) {
 // three global indexes and a local one. The indexes yield exactly the existing entities.
 func TestIndexesAtRandom(t *testing.T) {
 	t.Parallel()
-	if !enginetest.ReportsTransactions(t) {
+	if !testengine.ReportsTransactions(t) {
 		t.Log("the units of indexes are right on dynoxide")
 		return
 	}

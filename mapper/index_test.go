@@ -15,9 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 	"github.com/itemize/itemize/tables"
@@ -26,7 +26,7 @@ import (
 // indexed creates the table of a model with its indexes, and returns its mapper.
 func indexed[T any](t testing.TB, c mapper.Client, options ...mapper.Option) *mapper.Mapper[T] {
 	t.Helper()
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	if c == nil {
 		c = client
 	}
@@ -53,7 +53,7 @@ func issueOf(id, state, owner string, weight int, opened time.Time, texts ...iss
 func TestIndexUnits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	if !enginetest.ReportsTransactions(t) {
+	if !testengine.ReportsTransactions(t) {
 		t.Log("units of indexes are those of dynoxide")
 		return
 	}
@@ -201,7 +201,7 @@ func TestIndexProjections(t *testing.T) {
 // is filtered by its root.
 func TestIndexLiveOnly(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	clean := indexed[issue](t, nil)
 	table := tables.Of(clean)[0].Name
 	var texts []issueText
@@ -210,13 +210,13 @@ func TestIndexLiveOnly(t *testing.T) {
 	}
 	dying := func(left int) (*mapper.Mapper[issue], *crash) {
 		c := &crash{left: left}
-		client := enginetest.Start(t).Client(func(o *dynamodb.Options) {
+		client := testengine.Start(t).Client(func(o *dynamodb.Options) {
 			o.HTTPClient, o.RetryMaxAttempts = c.transport(), 1
 		})
 		return must(mapper.New[issue](client, mapper.Table(table)))(t), c
 	}
 	entries := func(name, by string) int {
-		out := must(enginetest.Start(t).Client().Query(ctx, &dynamodb.QueryInput{
+		out := must(testengine.Start(t).Client().Query(ctx, &dynamodb.QueryInput{
 			TableName: &table, IndexName: aws.String("byState"), KeyConditionExpression: aws.String("GSI1PK = :k"),
 			ExpressionAttributeValues: map[string]types.AttributeValue{
 				":k": &types.AttributeValueMemberS{Value: "STATE#" + name},
@@ -354,7 +354,7 @@ func TestReindex(t *testing.T) {
 		Texts  []issueText `ddb:"sk=TEXT#{At}"`
 	}
 	m := indexed[issue](t, nil)
-	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(tables.Of(m)[0].Name)))(t)
+	old := must(mapper.New[before](testengine.Start(t).Client(), mapper.Table(tables.Of(m)[0].Name)))(t)
 	for _, id := range []string{"1", "2"} {
 		must(old.Save(ctx,
 			old.New(before{ID: id, State: "open", Opened: monday, Texts: []issueText{{At: monday, By: "bob"}}})))(t)
@@ -388,7 +388,7 @@ func TestReindex(t *testing.T) {
 // An item and its entries in local indexes have one limit.
 func TestIndexLocalLimit(t *testing.T) {
 	t.Parallel()
-	m := must(mapper.New[issue](enginetest.Start(t).Client()))(t)
+	m := must(mapper.New[issue](testengine.Start(t).Client()))(t)
 	big := func(n int) error {
 		_, err := m.PlanSave(m.New(issue{ID: "1", Opened: monday, Text: strings.Repeat("x", n)}))
 		return err

@@ -19,8 +19,8 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -376,7 +376,7 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 func TestPlanOfAdditionReckonsIncarnationInIndexes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	e := enginetest.Start(t)
+	e := testengine.Start(t)
 	name := fmt.Sprint("zoos-", time.Now().UnixNano())
 	m := must(mapper.New[zoo](e.Client(), mapper.Table(name)))(t)
 	must(e.Client().CreateTable(ctx, tables.Of(m)[0].Create))(t)
@@ -444,7 +444,7 @@ func (x *zooRun[T]) stored(ctx context.Context) {
 		}
 	}
 	got, owners := map[string]string{}, 0
-	pages := dynamodb.NewScanPaginator(enginetest.Start(x).Client(),
+	pages := dynamodb.NewScanPaginator(testengine.Start(x).Client(),
 		&dynamodb.ScanInput{TableName: aws.String(tables.Of(x.m)[0].Name), ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		out := must(pages.NextPage(ctx))(x)
@@ -480,7 +480,7 @@ func (x *zooRun[T]) stored(ctx context.Context) {
 
 func runZoo[T zooModel](t *testing.T) {
 	t.Parallel()
-	if !enginetest.ReportsTransactions(t) {
+	if !testengine.ReportsTransactions(t) {
 		return
 	}
 	seed := draws.Seed(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -60,8 +60,8 @@ type rentals struct {
 }
 
 func newRentals(t *testing.T, options ...mapper.Option) *rentals {
-	x := &rentals{t: t, table: enginetest.Table(t, "PK:S", "SK:S")}
-	c := enginetest.Start(t).Client()
+	x := &rentals{t: t, table: testengine.Table(t, "PK:S", "SK:S")}
+	c := testengine.Start(t).Client()
 	x.free = must(mapper.New[rental](c, mapper.Table(x.table)))(t)
 	x.m = must(mapper.New[rental](dynamodb.New(c.Options(), func(o *dynamodb.Options) {
 		x.at.next, o.HTTPClient = o.HTTPClient, &x.at
@@ -83,7 +83,7 @@ func (x *rentals) moves(id string, to time.Time) {
 
 // expirations returns the TTL attribute of each item, "" for none.
 func (x *rentals) expirations(id string) map[string]string {
-	out := must(enginetest.Start(x.t).Client().Query(context.Background(), &dynamodb.QueryInput{
+	out := must(testengine.Start(x.t).Client().Query(context.Background(), &dynamodb.QueryInput{
 		TableName: &x.table, KeyConditionExpression: ptr("PK = :p"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":p": &types.AttributeValueMemberS{Value: "RENTAL#" + id},
@@ -103,7 +103,7 @@ func (x *rentals) expirations(id string) map[string]string {
 // leaves puts an item that an earlier entity of the key has left.
 func (x *rentals) leaves(id, sk, incarnation string) {
 	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-	must(enginetest.Start(x.t).Client().PutItem(context.Background(), &dynamodb.PutItemInput{
+	must(testengine.Start(x.t).Client().PutItem(context.Background(), &dynamodb.PutItemInput{
 		TableName: &x.table, Item: map[string]types.AttributeValue{
 			"PK": text("RENTAL#" + id), "SK": text(sk), "_a": &types.AttributeValueMemberB{Value: []byte(incarnation)},
 			"gone": &types.AttributeValueMemberN{Value: "9999999999"},
@@ -271,7 +271,7 @@ func TestAllItemsOfPatchExpireWithRoot(t *testing.T) {
 	ctx, now := context.Background(), time.Now().Truncate(time.Second)
 	x := newRentals(t)
 	sets := func(id, sk, expiry string) { // as a save of a program that has not read the other items
-		must(enginetest.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		must(testengine.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: &x.table, UpdateExpression: ptr("SET gone = :g, #v = :v"),
 			Key: map[string]types.AttributeValue{
 				"PK": &types.AttributeValueMemberS{Value: "RENTAL#" + id},
@@ -395,7 +395,7 @@ type charter struct {
 // The plan of a patch that adds elements has their sizes with the expiry, in the table and in indexes.
 func TestPlanOfPatchCountsExpiryOfRoot(t *testing.T) {
 	t.Parallel()
-	ctx, client := context.Background(), enginetest.Start(t).Client()
+	ctx, client := context.Background(), testengine.Start(t).Client()
 	m := must(mapper.New[charter](client, mapper.Table("charters"+strings.ReplaceAll(t.Name(), "/", ""))))(t)
 	must(client.CreateTable(ctx, tables.Of(m)[0].Create))(t)
 	must(m.Save(ctx, m.New(charter{ID: "1", Until: time.Now().Add(time.Hour)})))(t)

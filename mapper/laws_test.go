@@ -30,8 +30,8 @@ import (
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read/snapshot"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // lawsOn are the laws of values for one random model.
@@ -756,8 +756,8 @@ func touched(stored, old, now, written types.AttributeValue, path string) string
 func TestLawsOfValues(t *testing.T) {
 	t.Parallel()
 	r := random(t)
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	client := enginetest.Start(t).Client()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	client := testengine.Start(t).Client()
 	counts := map[string]int{}
 	until := time.Now().Add(draws.For(0, 0, 60*time.Minute))
 	n := draws.Times(60, 400, 4_000)

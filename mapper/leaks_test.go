@@ -15,9 +15,9 @@ import (
 
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/leaks"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // No error contains a value, whatever is stored in place of an attribute, at any depth: of each model
@@ -25,8 +25,8 @@ import (
 func TestNoErrorContainsStoredValues(t *testing.T) {
 	t.Parallel()
 	r := random(t)
-	client := enginetest.Start(t).Client()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	client := testengine.Start(t).Client()
+	table := testengine.Table(t, "PK:S", "SK:S")
 	types := []reflect.Type{}
 	for _, m := range family(r) {
 		types = append(types, reflect.TypeOf(m).Elem())

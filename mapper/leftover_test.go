@@ -12,8 +12,8 @@ import (
 
 	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/examples/wishlist/store"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -38,7 +38,7 @@ func leaveEntries(t *testing.T, m *mapper.Mapper[account], entries ...part) {
 func TestUnwatchedStagedInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	v := account{ID: "1", Counter: 1, Entries: []part{{1, "a"}, {2, "a"}, {3, "a"}}}
 	var saved error
@@ -67,7 +67,7 @@ func TestUnwatchedStagedInsert(t *testing.T) {
 func TestUnwatchedCrashedInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	c := &crash{left: 2} // the claim, and one part
 	dying := newAccounts(t, table, c.transport(), 1)
 	_, _ = dying.Save(ctx, dying.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}), mapper.Staged())
@@ -105,7 +105,7 @@ func TestMoveOfElementsCarriesAdditions(t *testing.T) {
 func TestIfEntityExistsOverALeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	leaveEntries(t, clean, part{1, "dead"})
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
@@ -133,7 +133,7 @@ func TestIfEntityExistsOverALeftover(t *testing.T) {
 func TestExactlyOnceDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
 	l := &losing{operation: "TransactWriteItems", lose: 1}
@@ -153,7 +153,7 @@ func TestExactlyOnceDelete(t *testing.T) {
 func TestCheckLoadedUnwatched(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
 	m := newAccounts(t, table, &faulty{at: -1, late: func() func(r *http.Request) bool {
@@ -181,7 +181,7 @@ func TestCheckLoadedUnwatched(t *testing.T) {
 func TestOwnMarkArrivesLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	l := &losing{operation: "UpdateItem"}
 	m := newAccounts(t, table, l.transport(), 1)
 	e := m.New(account{ID: "1", Counter: 1, Left: "a"})
@@ -208,7 +208,7 @@ func TestOwnMarkArrivesLate(t *testing.T) {
 func TestUnwatchedAddOverALeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	leaveEntries(t, clean, part{1, "dead"})
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
@@ -247,7 +247,7 @@ func TestUnwatchedAddOverALeftover(t *testing.T) {
 func TestIndependentDeleteOfAClaim(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	v := account{ID: "1", Counter: 1, Left: "a", Right: "b"}
 	a := newAccounts(t, table, atRequest("UpdateItem", 1, func() {
 		var n atomic.Int32
@@ -268,7 +268,7 @@ func TestIndependentDeleteOfAClaim(t *testing.T) {
 func TestPatchOfTwoIncarnations(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
 	late := must(clean.Load(ctx, clean.Key("1")))(t)
@@ -328,7 +328,7 @@ type tallied struct {
 func TestUnwatchedIncrementOverALeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[tallied](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	c := &crash{left: 2}
 	dying := must(mapper.New[tallied](client(t, c.transport(), 1), mapper.Table(table)))(t)
@@ -369,7 +369,7 @@ func TestUnwatchedIncrementOverALeftover(t *testing.T) {
 func TestUnwatchedPatchRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	c := &crash{left: 3} // the claim, and two parts
 	dying := newAccounts(t, table, c.transport(), 1)
 	_, _ = dying.Save(ctx, dying.New(account{ID: "1", Counter: 1, Left: "a", Right: "b"}), mapper.Staged())
@@ -388,7 +388,7 @@ func TestUnwatchedPatchRefused(t *testing.T) {
 func TestUpsertNotFound(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}), mapper.Staged()))(t)
 	tr := atRequest("PutItem", 2, func() { must(clean.DeleteByKey(ctx, clean.Key("1").Item("ENTRY#0001")))(t) })
@@ -404,7 +404,7 @@ func TestUpsertNotFound(t *testing.T) {
 func TestUpsertUpdateNotFound(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[store.User](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(store.User{ID: "1", Email: "e", Home: store.Address{City: "Oslo"}}),
 		mapper.Staged()))(t)
@@ -421,7 +421,7 @@ func TestPatchOfAnother(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, how := range []string{"insert", "patch"} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
 		left := handmade.String("Left", "", func(v *account) *string { return &v.Left })
@@ -450,7 +450,7 @@ func TestRemovalOverALeftover(t *testing.T) {
 	for name, p := range map[string]*mapper.Patch[store.User]{
 		"field": user.Patch(store.UserFields.Home.Remove()).And(), "item": user.Home().Delete(),
 	} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		users := moveOut(t, table)
 		must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
 		if _, err := p.Exec(ctx, users); !errors.Is(err, mapper.ErrNotFound) {
@@ -464,7 +464,7 @@ func TestRemovalOverALeftover(t *testing.T) {
 func TestUnwatchedExactlyOnceIncrement(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[tallied](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	v := tallied{ID: "1", Name: "live"}
 	v.Hits.N, v.Hits.Note = 10, "x"
@@ -488,7 +488,7 @@ func TestUnwatchedExactlyOnceIncrement(t *testing.T) {
 func TestCheckLoadedForeignRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
 	e := must(clean.Load(ctx, clean.Key("1").Prefix("ENTRY#"), mapper.Strong()))(t)
@@ -522,7 +522,7 @@ type heavy struct {
 func TestIndependentDeleteOfALargeClaim(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	v := heavy{ID: "1"}
 	for i := range 105 {
 		v.Parts = append(v.Parts, part{i, "x"})
@@ -589,7 +589,7 @@ func TestMovePlan(t *testing.T) {
 		plan := must(m.PlanSave(e, mapper.Move()))(t)
 		check("the root stays", plan, must(m.Save(ctx, e, mapper.Move()))(t))
 	}
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	accounts := newAccounts(t, table, &faulty{at: -1}, 3) // an engine may drop an answer of 1 MB
 	must(accounts.Save(ctx, accounts.New(account{ID: "1", Counter: 1})))(t)
 	for i := range 8 {
@@ -606,7 +606,7 @@ func TestMovePlan(t *testing.T) {
 func TestRemovalOfALeftElement(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	c := &crash{left: 2} // the claim, and one part
 	dying := must(mapper.New[registry.Package](client(t, c.transport(), 1), mapper.Table(table)))(t)
 	_, _ = dying.Save(ctx, dying.New(registry.Package{Name: "1", Tags: map[string]string{"a": "x"}}), mapper.Staged())

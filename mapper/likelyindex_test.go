@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/tables"
@@ -31,8 +31,8 @@ type hive struct {
 // known, and of the element that it adds.
 func TestPatchesExpectEntriesInIndexes(t *testing.T) {
 	t.Parallel()
-	ctx, c := context.Background(), enginetest.Start(t).Client()
-	m := must(mapper.New[hive](c, mapper.Table("hives"+enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	ctx, c := context.Background(), testengine.Start(t).Client()
+	m := must(mapper.New[hive](c, mapper.Table("hives"+testengine.Table(t, "PK:S", "SK:S"))))(t)
 	for _, d := range tables.Of(m) {
 		must(c.CreateTable(ctx, d.Create))(t)
 	}
@@ -47,7 +47,7 @@ func TestPatchesExpectEntriesInIndexes(t *testing.T) {
 	}
 	tally := mapperimpl.Item[hive, hive](m.Key("1").Item("TALLY"), 1).Patch(count.Increment(1))
 	parts := handmade.Elements[hive, part]{Node: handmade.Node(m.Key("1")), Item: 2}
-	transactions := enginetest.ReportsTransactions(t)
+	transactions := testengine.ReportsTransactions(t)
 	for name, patch := range map[string]func(i int) *mapper.Patch[hive]{
 		"a field": func(i int) *mapper.Patch[hive] { return head(fmt.Sprint(i)) },
 		"a field of the key": func(i int) *mapper.Patch[hive] {

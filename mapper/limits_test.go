@@ -11,7 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -27,8 +27,8 @@ type document struct {
 
 func newDocuments(t testing.TB) (*mapper.Mapper[document], *raw) {
 	t.Helper()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m, err := mapper.New[document](enginetest.Start(t).Client(), mapper.Table(table))
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m, err := mapper.New[document](testengine.Start(t).Client(), mapper.Table(table))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestBadValues(t *testing.T) {
 // The deepest value that is not refused is one that DynamoDB takes.
 func TestDepthLimit(t *testing.T) {
 	t.Parallel()
-	m, err := mapper.New[open](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
+	m, err := mapper.New[open](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,8 +223,8 @@ func TestUpdateOverExpressionLimit(t *testing.T) {
 		ID string   `ddb:"pk={ID}"`
 		manyFields
 	}
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m, err := mapper.New[many](enginetest.Start(t).Client(), mapper.Table(table))
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m, err := mapper.New[many](testengine.Start(t).Client(), mapper.Table(table))
 	if err != nil {
 		t.Fatal(err)
 	}

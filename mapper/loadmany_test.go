@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/examples/models"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -22,7 +22,7 @@ import (
 func TestLoadManyKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "Forum:S", "Subject:S")
+	table := testengine.Table(t, "Forum:S", "Subject:S")
 	f := &faulty{at: -1}
 	m := must(mapper.New[models.Thread](client(t, f, 3), mapper.Table(table)))(t)
 	var sels []query.Selection[models.Thread]
@@ -67,7 +67,7 @@ func TestLoadManyKeys(t *testing.T) {
 func TestLoadMany(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)
 	var sels []query.Selection[account]
 	var want []*account

@@ -13,10 +13,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
@@ -35,7 +35,7 @@ func increment(m *mapper.Mapper[board]) mapper.Part {
 // not written. An own write of the entity without an answer, whichever it is, does not change that.
 func TestTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for name, lost := range map[string]func(c *counting, e *mapper.Entity[board]) error{
 		"no unresolved write": func(*counting, *mapper.Entity[board]) error { return nil },
 		"an unresolved save": func(c *counting, e *mapper.Entity[board]) error {
@@ -75,8 +75,8 @@ func TestTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 // The same of an entity that is deleted by its key, by a client that cannot be watched.
 func TestUnwatchedTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
@@ -92,12 +92,12 @@ func TestUnwatchedTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 // An own move that arrives while the entity is deleted does not hide it from the delete.
 func TestDeleteFollowsOwnLateMove(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for name, c := range map[string]struct {
 		before  string
 		options []mapper.WriteOption
 	}{"in a transaction": {"TransactWriteItems", nil}, "staged": {"Query", []mapper.WriteOption{mapper.Staged()}}} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		l := &losing{operation: "TransactWriteItems"}
 		m := newAccounts(t, table, l.transport(), 1)
 		e := m.New(account{ID: "1", Counter: 1, Left: "a"})
@@ -131,9 +131,9 @@ func TestErrorAfterLostCopyIsUnknown(t *testing.T) {
 		"the root item cannot be read": {"GetItem", deny}, "the context ends": {"GetItem", cancelAfter},
 		"the second request is refused": {"DeleteItem", deny},
 	} {
-		ctx, cancel := context.WithCancel(flow.WithoutPauses(context.Background()))
+		ctx, cancel := context.WithCancel(request.WithoutPauses(context.Background()))
 		defer cancel()
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
 		l := &losing{operation: "DeleteItem", lose: 1}
@@ -167,7 +167,7 @@ func TestErrorAfterLostCopyIsUnknown(t *testing.T) {
 // element arrives in between. The element can be deleted, and the first copy applied.
 func TestTransactionIsUnknownWhileItsFirstCopyMayArrive(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	c := newCounting(t)
 	first, second := &losing{operation: "PutItem"}, &losing{operation: "TransactWriteItems", lose: 1}
 	e := c.boards.New(board{ID: "E", Main: cells{Text: "x"}})
@@ -197,7 +197,7 @@ func TestTransactionIsUnknownWhileItsFirstCopyMayArrive(t *testing.T) {
 // also holds for a transaction with no other write, since it is a plain request.
 func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	deletes := map[string]func(m *mapper.Mapper[account]) error{
 		"DeleteByKey": func(m *mapper.Mapper[account]) error {
 			_, err := m.DeleteByKey(ctx, m.Key("1"))
@@ -213,7 +213,7 @@ func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
 		},
 	}
 	attempt := func(name string, foreign bool) {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		if foreign {
 			newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
@@ -266,8 +266,8 @@ func TestTransactionIsNotWrittenAfterAnotherOwnDelete(t *testing.T) {
 // one copy finds its version.
 func TestUnwatchedTransactionOverLeftoverIsWritten(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	leaveEntries(t, clean, part{5, "dead"})
 	must(clean.Save(ctx, clean.New(account{ID: "2", Counter: 1})))(t)
@@ -282,8 +282,8 @@ func TestUnwatchedTransactionOverLeftoverIsWritten(t *testing.T) {
 // since: it is not written again.
 func TestSaveDoesNotUndoDeleteBehindItsLostCopy(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	f := &faulty{at: -1}
 	m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
@@ -323,8 +323,8 @@ func TestSaveDoesNotUndoDeleteBehindItsLostCopy(t *testing.T) {
 // that it is not applied later.
 func TestUnknownOfEarlierTryIsRecorded(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)
@@ -363,7 +363,7 @@ func TestUnknownOfEarlierTryIsRecorded(t *testing.T) {
 // unknown: it can be the next entity of the key. The next delete finds it.
 func TestUnwatchedDeleteOfEntityThatMovesIsUnknown(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	x := newShops(t)
 	n := x.splitKeys(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "x", Line: []part{{N: 1}, {N: 2}}})))(t)
@@ -383,8 +383,8 @@ func TestUnwatchedDeleteOfEntityThatMovesIsUnknown(t *testing.T) {
 // item can be missing again when the first copy arrives.
 func TestUnwatchedTransactionOverLeftoverIsNotAppliedTwice(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
@@ -421,10 +421,10 @@ type verse struct {
 // A PartialError names each item of a step of several, and no record of an external value.
 func TestPartialErrorNamesAllItemsOfSteps(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	big := strings.Repeat("z", 500)
 	for _, refused := range []string{"TransactWriteItems", "PutItem"} {
-		table, f := enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}
+		table, f := testengine.Table(t, "PK:S", "SK:S"), &faulty{at: -1}
 		m := must(mapper.New[chapter](client(t, f, 1), mapper.Table(table)))(t)
 		transactions := 0
 		f.pick = func() fault {
@@ -458,7 +458,7 @@ func TestPartialErrorNamesAllItemsOfSteps(t *testing.T) {
 // nothing left to do.
 func TestUnwatchedDeleteOnChangingShardsEnds(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	x := newShops(t)
 	n := x.splitKeys(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "x", Line: []part{{N: 1}, {N: 2}}})))(t)
@@ -473,8 +473,8 @@ func TestUnwatchedDeleteOnChangingShardsEnds(t *testing.T) {
 // A patch that gives up because another writer keeps changing its item returns a ConflictError.
 func TestPatchThatGivesUpIsConflict(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	r := newRaw(t, table)
@@ -499,11 +499,11 @@ func TestPatchThatGivesUpIsConflict(t *testing.T) {
 // lost, and late copies arrive: each deleted entity is counted once.
 func TestEachDeletedEntityIsCountedOnce(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	seed := draws.Seed(t)
 	for n := range draws.Times(5, 150, 3_000) {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 		must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 		for _, id := range []string{"0", "1", "2"} {
@@ -608,8 +608,8 @@ func loadBoard(t *testing.T, m *mapper.Mapper[board], id string) board {
 // A save of an unwatched client is not sent again over the delete of another writer, who can have seen the first copy.
 func TestUnwatchedSaveDoesNotUndoDelete(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	f := &faulty{at: -1}
 	m := boardsOf(t, table, unwatched{client(t, f, 2)})
@@ -652,8 +652,8 @@ func TestUnwatchedSaveDoesNotUndoDelete(t *testing.T) {
 // An increment that may have been applied is not sent again after a TransactionConflict.
 func TestUnwatchedIncrementIsNotRepeatedAfterConflict(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	sent, f := 0, &faulty{at: -1}
@@ -686,8 +686,8 @@ func TestPutOfNewItemDoesNotFence(t *testing.T) {
 		"another writer deletes the new item": false,
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx := flow.WithoutPauses(context.Background())
-			table := enginetest.Table(t, "PK:S", "SK:S")
+			ctx := request.WithoutPauses(context.Background())
+			table := testengine.Table(t, "PK:S", "SK:S")
 			l := &losing{operation: "TransactWriteItems"}
 			clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 			m := boardsOf(t, table, client(t, l.transport(), 1))
@@ -719,8 +719,8 @@ func TestPutOfNewItemDoesNotFence(t *testing.T) {
 // what a foreign program put since.
 func TestUnwatchedDeleteWithoutIncarnationIsUnknown(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	r := newRaw(t, table)
 	r.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
@@ -746,8 +746,8 @@ func TestUnwatchedDeleteWithoutIncarnationIsUnknown(t *testing.T) {
 // An unwatched delete of a range does not delete elements that were added after its first attempt.
 func TestUnwatchedDeleteOfRangeKeepsNewElements(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}, Rows: []cells{{N: 1, Text: "old"}}})))(t)
 	sent, f := 0, &faulty{at: -1}
@@ -779,8 +779,8 @@ func TestUnwatchedDeleteOfRangeKeepsNewElements(t *testing.T) {
 // A try that may still be applied is an unresolved write, also if the outcome of the next try is unknown.
 func TestOpenTryIsRecordedBeforeUnknownTry(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	u, l := &losing{operation: "PutItem"}, &losing{operation: "TransactWriteItems"}
@@ -835,9 +835,9 @@ func TestOpenTryIsRecordedBeforeUnknownTry(t *testing.T) {
 // delete the item after the first copy.
 func TestIncrementOfMissingMapIsSentOnce(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for attempts := 1; attempts <= 2; attempts++ {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 		must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 		seen := 0
@@ -876,8 +876,8 @@ func TestIncrementOfMissingMapIsSentOnce(t *testing.T) {
 // An item that a later try wrote is no unresolved write: a transaction has it once.
 func TestWrittenItemIsNoOpenTry(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)
@@ -916,9 +916,9 @@ func TestWrittenItemIsNoOpenTry(t *testing.T) {
 // A move whose answer was lost carries additions in the save that finds out that it was applied.
 func TestMoveWithoutAnswerCarriesAdditions(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, lost := range []bool{false, true} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 		f := &faulty{at: -1}
 		m := boardsOf(t, table, client(t, f, 1))
@@ -959,8 +959,8 @@ func TestMoveWithoutAnswerCarriesAdditions(t *testing.T) {
 // lostMove moves an entity from key 1 to key 2. Before the move arrives another writer adds a row, if
 // late is set. The answer is lost.
 func lostMove(t *testing.T, late bool) (clean *mapper.Mapper[board], m *mapper.Mapper[board], e *mapper.Entity[board]) {
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	f := &faulty{at: -1}
 	clean, m = boardsOf(t, table, client(t, &faulty{at: -1}, 1)), boardsOf(t, table, client(t, f, 1))
 	e = m.New(board{ID: "1", Main: cells{Text: "x"}})
@@ -1018,7 +1018,7 @@ func TestNextEntityIsNotLeftBehind(t *testing.T) {
 // An independent delete of an entity without an incarnation continues after a conflict, if no answer was lost.
 func TestIndependentDeleteWithoutIncarnationContinues(t *testing.T) {
 	t.Parallel()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	r := newRaw(t, table)
 	r.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
 	r.put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0001"), "N": n("1"), "Text": s("old")})
@@ -1026,14 +1026,14 @@ func TestIndependentDeleteWithoutIncarnationContinues(t *testing.T) {
 	m := newAccounts(t, table, atRequest("DeleteItem", 2, func() {
 		r.put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0002"), "N": n("2"), "Text": s("new")})
 	}), 1)
-	must(m.DeleteByKey(flow.WithoutPauses(context.Background()), m.Key("1"), mapper.Independent()))(t)
+	must(m.DeleteByKey(request.WithoutPauses(context.Background()), m.Key("1"), mapper.Independent()))(t)
 }
 
 // If the plan of a later try fails, an open try is still recorded.
 func TestPlanFailsAfterOpenTry(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)

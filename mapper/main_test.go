@@ -12,12 +12,12 @@ import (
 	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/read/snapshot"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/leaks"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 // random returns a random source, and prints the seed that makes it again.
 func random(t testing.TB) *rand.Rand {
@@ -56,7 +56,7 @@ func newFixture(t testing.TB, r *rand.Rand, model reflect.Type) *fixture {
 		if table.Range != "" {
 			sort = table.Range + ":" + string(table.RangeType)
 		}
-		names[table.Name] = enginetest.Table(t, table.Hash+":"+string(table.HashType), sort)
+		names[table.Name] = testengine.Table(t, table.Hash+":"+string(table.HashType), sort)
 	}
 	return fixtureOn(t, r, model, names)
 }
@@ -68,7 +68,7 @@ func fixtureOn(t testing.TB, r *rand.Rand, model reflect.Type, names map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	c, err := newEngine(client, e, codec.ReflectedModel(e),
 		settingsOf([]Option{Tables(func(name string) string { return names[name] })}))
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/tables"
 )
@@ -110,7 +110,7 @@ func (c *admin) DeleteTable(ctx context.Context, in *dynamodb.DeleteTableInput,
 func maintained(t testing.TB, before []int, times mapper.TimeTables) (*mapper.Mapper[meter], *admin) {
 	t.Helper()
 	ctx := context.Background()
-	c := &admin{Client: enginetest.Start(t).Client()}
+	c := &admin{Client: testengine.Start(t).Client()}
 	prefix := strings.NewReplacer("/", ".").Replace(fmt.Sprintf("%s.%d.", t.Name(), time.Now().UnixNano()))
 	m := must(mapper.New[meter](c.Client, mapper.Tables(func(name string) string { return prefix + name }),
 		mapper.InTimeTables(times)))(t)
@@ -238,7 +238,7 @@ func TestMaintain(t *testing.T) {
 // comes to the same end.
 func TestMaintainKilled(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	exported := map[string]bool{}
 	o := tables.Maintenance{
 		Drop: true,
@@ -282,7 +282,7 @@ func TestMaintainKilled(t *testing.T) {
 // Several managers at once do not disturb each other.
 func TestMaintainConcurrently(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	m, c := maintained(t, []int{1, 2, 3}, mapper.TimeTables{Keep: 2, Ahead: 3})
 	o := tables.Maintenance{
 		Drop: true,

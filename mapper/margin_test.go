@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -30,7 +30,7 @@ type tenureNote struct {
 func TestFastClockReplacesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table, client := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), enginetest.Start(t).Client()
+	table, client := mapper.Table(testengine.Table(t, "PK:S", "SK:S")), testengine.Start(t).Client()
 	slow := must(mapper.New[tenure](client, table))(t)
 	fast := must(mapper.New[tenure](client, table))(t)
 	fast.SetNow(func() time.Time { return time.Now().Add(20 * time.Minute) })

@@ -14,8 +14,8 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // itemsOf encodes every item of a value in full: the oracle that saves are
@@ -216,7 +216,7 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 		if receipt.Predicted().Requests != requests || !costs(receipt.Predicted().WCU, wcu) {
 			f.Fatalf("%s: %d items differ, %v WCU; sent %v", f.Schema.Label(), dirty, wcu, receipt)
 		}
-		exact := enginetest.ReportsTransactions(f) || dirty <= 1 && l.sure
+		exact := testengine.ReportsTransactions(f) || dirty <= 1 && l.sure
 		if exact && receipt.Consumed.WCU != wcu {
 			f.Fatalf("%s: %v WCU; the engine reports %v", f.Schema.Label(), wcu, receipt)
 		}
@@ -248,7 +248,7 @@ func TestOnlyDirtyItemsAreWritten(t *testing.T) {
 		typ := reflect.TypeOf(m).Elem()
 		t.Run(typ.Name(), func(t *testing.T) { check(newFixture(t, r, typ), draws.Times(4, 16, 160)) })
 	}
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	for i := range draws.Times(10, 40, 400) {
 		check(fixtureOn(t, r, models.Type(r, i), map[string]string{"random": table}), 8)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -52,9 +52,9 @@ type offering struct {
 func TestMultiTypeQueries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	for _, size := range []int32{1, 2, 3, 100} {
-		c := &small{Client: enginetest.Start(t).Client(), n: size}
+		c := &small{Client: testengine.Start(t).Client(), n: size}
 		buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
 		purchases := must(mapper.New[purchase](c, mapper.Table(table)))(t)
 		id := fmt.Sprint(size)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -252,7 +252,7 @@ func TestCheckLoaded(t *testing.T) {
 		t.Errorf("%v", plan)
 	}
 	receipt := must(users.Save(ctx, mine, mapper.CheckLoaded()))(t)
-	if enginetest.ReportsTransactions(t) && receipt.Consumed.WCU != 6 {
+	if testengine.ReportsTransactions(t) && receipt.Consumed.WCU != 6 {
 		t.Errorf("%v", receipt)
 	}
 	theirs := must(users.Load(ctx, users.Key("1")))(t)

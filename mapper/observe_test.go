@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -17,7 +17,7 @@ func TestTotals(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	var totals mapper.Totals
-	m := must(mapper.New[user](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")),
+	m := must(mapper.New[user](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")),
 		mapper.Observe(&totals)))(t)
 	var wg sync.WaitGroup
 	for _, id := range []string{"1", "2", "3", "4"} {

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestDeletingEndsWhenOwnDeleteArrivesLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	l := &losing{operation: "TransactWriteItems"}
 	m := newAccounts(t, table, l.transport(), 1)
 	e := m.New(account{ID: "1", Left: "a"})
@@ -54,7 +54,7 @@ func TestDeletingEndsWhenOwnDeleteArrivesLate(t *testing.T) {
 func TestDeleteByKeyRereadsAfterConflict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	for name, c := range map[string]struct {
 		operation string
@@ -86,7 +86,7 @@ func TestDeleteByKeyRereadsAfterConflict(t *testing.T) {
 func TestDeleteByKeyOfUnwatchedClientIsRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	for name, rival := range map[string]func(){
 		"changed": func() {
@@ -112,7 +112,7 @@ func TestDeleteByKeyOfUnwatchedClientIsRepeated(t *testing.T) {
 func TestExhaustedRetriesKeepTheLastConflict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
 	m := newAccounts(t, table, atEach("TransactWriteItems", func() {
@@ -131,7 +131,7 @@ func TestExhaustedRetriesKeepTheLastConflict(t *testing.T) {
 func TestIndependentWriteThatEndsIsPartial(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]fault{"access denied": deny, "context ended": cancelBefore} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(context.Background(),
 			clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}, {2, "b"}, {3, "c"}}})))(t)
@@ -179,7 +179,7 @@ func TestUpdateAppliesOnceAfterPartialWrite(t *testing.T) {
 			}
 		},
 	} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		leaveEntries(t, clean, part{5, "dead"})
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
@@ -202,7 +202,7 @@ func TestUpdateAppliesOnceAfterPartialWrite(t *testing.T) {
 func TestExactlyOnceDeleteOfUnwatchedClientIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
 	l := &losing{operation: "TransactWriteItems", lose: 1}
@@ -234,9 +234,9 @@ func claimed(t *testing.T, table string) *faulty {
 // An insert that gives up because others keep inserting the entity does not say that it exists.
 func TestExhaustedTakeoverIsNoErrExists(t *testing.T) {
 	t.Parallel()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, claimed(t, table), 1)
-	_, err := m.Save(flow.WithoutPauses(context.Background()), m.New(account{ID: "1", Counter: 2, Left: "x"}))
+	_, err := m.Save(request.WithoutPauses(context.Background()), m.New(account{ID: "1", Counter: 2, Left: "x"}))
 	if err == nil || errors.Is(err, mapper.ErrExists) || !errors.As(err, new(*mapper.ConflictError)) {
 		t.Errorf("%v", err)
 	}
@@ -245,7 +245,7 @@ func TestExhaustedTakeoverIsNoErrExists(t *testing.T) {
 // A bulk load whose context ends does not count an entity as failed, so that a resumed load writes it.
 func TestCanceledBulkLoadResumesAtEntity(t *testing.T) {
 	t.Parallel()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	f := claimed(t, table)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -269,7 +269,7 @@ func TestCanceledBulkLoadResumesAtEntity(t *testing.T) {
 // The error that ends a bulk load is found by errors.As.
 func TestBulkLoadErrorIsPublic(t *testing.T) {
 	t.Parallel()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	f := claimed(t, table)
 	f.late, f.pick = nil, func() fault {
 		if f.log[len(f.log)-1] == "TransactWriteItems" {
@@ -278,7 +278,7 @@ func TestBulkLoadErrorIsPublic(t *testing.T) {
 		return none
 	}
 	m := newAccounts(t, table, f, 1)
-	_, err := m.BulkLoad(flow.WithoutPauses(context.Background()),
+	_, err := m.BulkLoad(request.WithoutPauses(context.Background()),
 		mapper.NoErrors(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
 	if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
 		t.Errorf("%v", err)
@@ -289,8 +289,8 @@ func TestBulkLoadErrorIsPublic(t *testing.T) {
 // another mapper, and one of a save that gave up after conflicts.
 func TestUpdateReturnsErrorOfItsFunction(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "2", Counter: 1})))(t)
 	inserting := newAccounts(t, table, claimed(t, table), 1)

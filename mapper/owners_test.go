@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -58,7 +58,7 @@ func TestElementsOfAnotherValueOfKeyFieldAreNotLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(enginetest.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
+	must(testengine.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &table, Key: root, UpdateExpression: aws.String("SET #r = :r"),
 		ExpressionAttributeNames:  map[string]string{"#r": "Region"},
 		ExpressionAttributeValues: map[string]types.AttributeValue{":r": &types.AttributeValueMemberS{Value: "us"}},
@@ -87,8 +87,8 @@ type expiring struct {
 func TestExpiryOfItemsWithoutTheirRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[expiring](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[expiring](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	r := newRaw(t, table)
 	until := time.Now().Add(time.Hour).Truncate(time.Second)
 	must(m.Save(ctx, m.New(expiring{ID: "1", Until: until, Parts: []part{{1, strings.Repeat("x", 401_000)}}})))(t)
@@ -116,8 +116,8 @@ func TestAttributesThatContradictTheKey(t *testing.T) {
 		At   time.Time `ddb:"pk=MONTH#{At:month},sk=HEAD"`
 		Name string    `ddb:"sk=HEAD"`
 	}
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[contradicting](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[contradicting](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(contradicting{At: day(time.November, 14), Name: "n"})))(t)
 	newRaw(t, table).set("MONTH#2021-11", "HEAD", "At", s("2021-12-24T09:00:00Z"))
 	_, err := m.Load(ctx, m.Key(day(time.November, 1)))

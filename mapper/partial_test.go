@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -36,8 +36,8 @@ func someUser(id string) user {
 
 func newUsers(t testing.TB) (*mapper.Mapper[user], *raw) {
 	t.Helper()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m, err := mapper.New[user](enginetest.Start(t).Client(), mapper.Table(table))
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m, err := mapper.New[user](testengine.Start(t).Client(), mapper.Table(table))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestLoadParts(t *testing.T) {
 		if e.Unknown() != c.unknown || receipt.Predicted().Requests != c.requests {
 			t.Errorf("%s: %d unknown, %d requests", name, e.Unknown(), receipt.Predicted().Requests)
 		}
-		if c := receipt.Consumed.RCU; c != receipt.Predicted().RCU.Max && (c > 0 || enginetest.ReportsMisses(t)) {
+		if c := receipt.Consumed.RCU; c != receipt.Predicted().RCU.Max && (c > 0 || testengine.ReportsMisses(t)) {
 			t.Errorf("%s: consumed %v RCU; predicted %v", name, c, receipt.Predicted().RCU)
 		}
 		// The entity is a selection of the loaded items.

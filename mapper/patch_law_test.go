@@ -14,8 +14,8 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
@@ -230,7 +230,7 @@ func age(ctx context.Context, t *testing.T, r *rand.Rand, w *raw, pk string) {
 func TestPatchLaw(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	w := newRaw(t, table)
 	n := draws.Times(80, 600, 10_000)
@@ -317,7 +317,7 @@ func TestPatchLaw(t *testing.T) {
 				t.Fatalf("seed %d, patch %d returned\n     %+v\nwant %+v", seed, i, returned.plain(), to.plain())
 			}
 			if !plan.WCU.Contains(receipt.Consumed.WCU) && receipt.Predicted().Requests <= 1 &&
-				(receipt.Predicted().Mode != "transaction" || enginetest.ReportsTransactions(t)) {
+				(receipt.Predicted().Mode != "transaction" || testengine.ReportsTransactions(t)) {
 				t.Errorf("seed %d, patch %d: planned %v, consumed %v", seed, i, plan.WCU, receipt.Consumed.WCU)
 			}
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
@@ -28,7 +28,7 @@ import (
 
 func newBoards(t *testing.T) (*mapper.Mapper[board], string) {
 	t.Helper()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	return must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t), table
 }
 
@@ -144,7 +144,7 @@ func TestSavingChecksUnchangedEntity(t *testing.T) {
 func TestTransactionByUnwatchedClientIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a", Right: "a"}), mapper.Staged()))(t)
 	l := &losing{operation: "TransactWriteItems", lose: 1}
@@ -169,7 +169,7 @@ func TestTransactionByUnwatchedClientIsAppliedOnce(t *testing.T) {
 func TestPatchIncrementsOverLeftoverItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[tallied](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	c := &crash{left: 2}
 	dying := must(mapper.New[tallied](client(t, c.transport(), 1), mapper.Table(table)))(t)
@@ -188,7 +188,7 @@ func TestPatchIncrementsOverLeftoverItem(t *testing.T) {
 func TestPatchConditionOverLeftoverItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	users := moveOut(t, table)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
 	a := store.AddressFields
@@ -196,7 +196,7 @@ func TestPatchConditionOverLeftoverItem(t *testing.T) {
 	if got := must(users.Load(ctx, store.UserByID("1")))(t); err != nil || got.Value.Home.City != "Rome" {
 		t.Errorf("%+v: %v", got.Value.Home, err)
 	}
-	users = moveOut(t, enginetest.Table(t, "PK:S", "SK:S"))
+	users = moveOut(t, testengine.Table(t, "PK:S", "SK:S"))
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
 	_, err = store.UserByID("1").Patch(store.UserFields.Email.Set("x")).
 		And(store.UserByID("1").Home().Patch().If(a.City.Absent())).Exec(ctx, users)
@@ -330,7 +330,7 @@ func TestPatchReportsConditionNextToNull(t *testing.T) {
 func TestPatchAppendToPendingInsertIsNotFound(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	c := &crash{left: 1}
 	dying := must(mapper.New[board](client(t, c.transport(), 1), mapper.Table(table)))(t)
 	_, _ = dying.Save(ctx, dying.New(board{ID: "1", Rows: []cells{{N: 1}}}), mapper.Staged())
@@ -422,7 +422,7 @@ func TestPatchPlanHasSecondRequest(t *testing.T) {
 func TestPatchAddsToNullByUnwatchedClient(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[board](unwatched{client(t, &faulty{at: -1}, 1)}, mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
 	p := boardMain(m).Patch(cellFields.Tags.Add("a"))
@@ -479,7 +479,7 @@ func TestUnknownPatchSaysLoad(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	f := &faulty{at: -1}
-	m := must(mapper.New[board](client(t, f, 1), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[board](client(t, f, 1), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
 	f.pick = func() fault { return dropAnswer }
 	if _, err := boardMain(m).Patch(cellFields.Count.Increment(1)).Exec(ctx, m); strings.Contains(err.Error(),
@@ -508,7 +508,7 @@ func TestPatchOfExpiredRootSaysSo(t *testing.T) {
 func TestRawKeyOfUnknownTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "user:S", "at:S")
+	table := testengine.Table(t, "user:S", "at:S")
 	c := client(t, &faulty{at: -1}, 1)
 	_, err := mapper.Transact(ctx, mapper.RawPart(c, types.TransactWriteItem{Delete: &types.Delete{
 		TableName: &table, Key: item{"user": s("bob"), "at": s("5")},
@@ -528,7 +528,7 @@ func TestRawKeyOfUnknownTable(t *testing.T) {
 func TestIfEntityExistsRebindsToNewEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
 	m := newAccounts(t, table, atRequest("TransactWriteItems", 1, func() {
@@ -571,7 +571,7 @@ func TestRepeatedTransactionWritesPatchOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	f := &faulty{at: -1}
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
 	e := m.New(board{ID: "2", Main: cells{Text: "y"}})
@@ -601,7 +601,7 @@ func TestRepeatedTransactionWritesPatchOnce(t *testing.T) {
 func TestRepeatedTransactionCountsOnceUnderFaults(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	id := 0
 	for kind, what := range faultNames {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/testing/enginetest"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/tables"
@@ -33,7 +33,7 @@ type visits struct {
 
 func newVisits(t *testing.T) *visits {
 	t.Helper()
-	v := &visits{raw: newRaw(t, enginetest.Table(t, "PK:S", "SK:S")), f: &faulty{at: -1}}
+	v := &visits{raw: newRaw(t, testengine.Table(t, "PK:S", "SK:S")), f: &faulty{at: -1}}
 	v.other = must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(v.table)))(t)
 	v.watched = must(mapper.New[visited](client(t, v.f, 1), mapper.Table(v.table)))(t)
 	return v
@@ -380,7 +380,7 @@ func TestDeleteTakesNothingOfEntityInsertedDuringItsQuery(t *testing.T) {
 		for _, options := range [][]mapper.WriteOption{nil, {mapper.Independent()}} {
 			v := newVisits(t)
 			leave(v)
-			c := &faults.Torn{Client: client(t, v.f, 1), At: 1, Last: "HEAD", Between: func() {
+			c := &fakedynamo.Torn{Client: client(t, v.f, 1), At: 1, Last: "HEAD", Between: func() {
 				_, _ = v.other.DeleteByKey(ctx, v.other.Key("1"))
 				must(v.other.Save(ctx, v.other.New(visited{ID: "1", Name: "next", Hits: 5})))(t)
 			}}
@@ -405,7 +405,7 @@ func TestDeleteTakesNothingOfStagedInsertDuringItsQuery(t *testing.T) {
 	put, goOn, inserted := make(chan bool), make(chan bool), make(chan error, 1)
 	inserts := must(mapper.New[visited](client(t, atRequest("UpdateItem", 1, func() { put <- true; <-goOn }), 1),
 		mapper.Table(v.table)))(t)
-	c := &faults.Torn{Client: client(t, v.f, 1), At: 1, Last: "HEAD", Between: func() {
+	c := &fakedynamo.Torn{Client: client(t, v.f, 1), At: 1, Last: "HEAD", Between: func() {
 		go func() {
 			_, err := inserts.Save(ctx, inserts.New(visited{ID: "1", Name: "next", Hits: 5}), mapper.Staged())
 			inserted <- err

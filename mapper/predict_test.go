@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -15,7 +15,7 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
-	exact := enginetest.ReportsTransactions(t)
+	exact := testengine.ReportsTransactions(t)
 	for id, options := range map[string][]mapper.WriteOption{
 		"1": nil, "2": {mapper.Independent()},
 		"3": {mapper.Staged()},

@@ -15,8 +15,8 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // partOf returns a random selection of an entity, by some of its stored items: single ones,
@@ -49,7 +49,7 @@ func (f *fixture) partOf(r *rand.Rand, whole selection.Selection, stored []item.
 // staged insert had left them. It takes away again what no load would read: a key of a form of the
 // model with a value that is none of its type's.
 func (f *fixture) putForeign(r *rand.Rand, whole selection.Selection, stored []item.Image) {
-	ctx, client := context.Background(), enginetest.Start(f).Client()
+	ctx, client := context.Background(), testengine.Start(f).Client()
 	for range r.IntN(3) {
 		near := stored[r.IntN(len(stored))].Place
 		if near.SK.Type != 'S' {
@@ -108,7 +108,7 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 				f.Fatalf("%s: %v", f.Schema.Label(), err)
 			}
 			plans++
-			misses := t.ConsumedRCU != t.RCU.Min && !enginetest.ReportsMisses(f)
+			misses := t.ConsumedRCU != t.RCU.Min && !testengine.ReportsMisses(f)
 			if plan.RCU != t.RCU || plan.Requests != t.Requests || !misses && !plan.RCU.Contains(t.ConsumedRCU) {
 				f.Errorf("%s: planned %v, %v: %+v", f.Schema.Label(), plan, t.receipt(), sel.Parts)
 			}
@@ -143,7 +143,7 @@ func TestLoadsArePredicted(t *testing.T) {
 		t.Run(typ.Name(),
 			func(t *testing.T) { plans += newFixture(t, r, typ).checkRehearsals(r, draws.Times(1, 4, 20)) })
 	}
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	for i := range draws.Times(4, 20, 200) {
 		plans += fixtureOn(t, r, models.Type(r, i), map[string]string{"random": table}).checkRehearsals(r, 4)
 	}

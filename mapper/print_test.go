@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/query"
 )
 
@@ -38,7 +38,7 @@ type printed struct {
 // An entity prints its model and key, and none of its values and of the mapper's.
 func TestEntitiesPrintTheirModelAndKey(t *testing.T) {
 	ctx := context.Background()
-	client, table := enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")
+	client, table := testengine.Start(t).Client(), testengine.Table(t, "PK:S", "SK:S")
 	m, err := New[printed](client, Table(table))
 	if err != nil {
 		t.Fatal(err)

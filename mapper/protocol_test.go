@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -95,7 +95,7 @@ func TestMoveByKeyFieldKeepsIncarnation(t *testing.T) {
 func TestUpsertNeverReplacesNewerItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	users := moveOut(t, table)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, while its part is stored
 	home := store.Address{Street: "S", City: "Oslo", Country: "N"}
@@ -116,7 +116,7 @@ func TestUpsertNeverReplacesNewerItem(t *testing.T) {
 func TestUpsertsOverOneLeftoverAreBothKept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	users := moveOut(t, table)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, while its part is stored
 	a := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
@@ -137,7 +137,7 @@ func TestUpsertsOverOneLeftoverAreBothKept(t *testing.T) {
 func TestUnreadDeleteIsRetriedWithCondition(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	r := newRaw(t, table)
 	r.put(item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("foreign")})
@@ -204,7 +204,7 @@ func TestExpiredRootIsNotRevived(t *testing.T) {
 func TestForeignRootWithLeftoverItemCanBeSaved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 	late := must(m.Load(ctx, m.Key("1")))(t)
@@ -236,8 +236,8 @@ func TestForeignRootWithLeftoverItemCanBeSaved(t *testing.T) {
 func TestStagedDeleteLeavesUnknownItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[regional](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[regional](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	r := newRaw(t, table)
 	r.put(item{"PK": s("R#1"), "SK": s("STOCK#us#z"), "N": n("1")})
 	must(m.Save(ctx, m.New(regional{ID: "1", Region: "eu", Stock: []stock{{"a", 1}}})))(t)
@@ -262,7 +262,7 @@ func TestStagedDeleteLeavesUnknownItems(t *testing.T) {
 func TestDeleteOfManyAttributesWithoutVersion(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []part{{1, "x"}}})))(t)
 	it := item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x")}
@@ -292,7 +292,7 @@ func TestDeleteOfManyAttributesWithoutVersion(t *testing.T) {
 func TestQueryChecksRootAfterSecondReading(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	v := six("1", "x")
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
@@ -315,7 +315,7 @@ func TestQueryChecksRootAfterSecondReading(t *testing.T) {
 func TestEntityAcrossPagesIsWholeOrMissing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx,
 		clean.New(models.Order{
@@ -337,8 +337,8 @@ func TestEntityAcrossPagesIsWholeOrMissing(t *testing.T) {
 // is no other writer. The items that were already written stayed, and the error was no PartialError.
 func TestIndependentSaveReplacesManyLeftoverItems(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
 	v := account{ID: "1", Counter: 1}
 	for i := range 15 {
 		v.Entries = append(v.Entries, part{i + 1, "x"})
@@ -360,8 +360,8 @@ func TestIndependentSaveReplacesManyLeftoverItems(t *testing.T) {
 func TestPatchAfterStagedInsertByUnwatchedClient(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	users := must(mapper.New[store.User](unwatched{enginetest.Start(t).Client()}, mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	users := must(mapper.New[store.User](unwatched{testengine.Start(t).Client()}, mapper.Table(table)))(t)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new", Home: store.Address{City: "Oslo"}}),
 		mapper.Staged()))(t)
 	for range 2 {
@@ -377,7 +377,7 @@ func TestPatchAfterStagedInsertByUnwatchedClient(t *testing.T) {
 func TestConcurrentUpsertsOverLeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	users := moveOut(t, table)
 	e := users.New(store.User{ID: "1", Email: "new"})
 	must(users.Save(ctx, e))(t)
@@ -397,7 +397,7 @@ func TestConcurrentUpsertsOverLeftover(t *testing.T) {
 func TestUnreadDeleteRetriesAfterConcurrentSave(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
 	m := newAccounts(t, table, atRequest("DeleteItem", 2, func() {
@@ -416,7 +416,7 @@ func TestUnreadDeleteRetriesAfterConcurrentSave(t *testing.T) {
 func TestDeleteRemovesPartsOfExpiredEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[lease](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute), Parts: []part{{1, "mine"}}})))(t)
 	for _, o := range [][]mapper.WriteOption{nil, {mapper.Staged()}} {
@@ -440,7 +440,7 @@ func TestDeleteContinuesStagedDelete(t *testing.T) {
 		}
 		return none
 	}
-	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), tr, 1)
+	m := newAccounts(t, testengine.Table(t, "PK:S", "SK:S"), tr, 1)
 	e := m.New(account{ID: "1", Counter: 1, Left: "a"})
 	must(m.Save(ctx, e))(t)
 	tr.count, tr.at = 0, 5 // the root's delete
@@ -459,7 +459,7 @@ func TestDeleteContinuesStagedDelete(t *testing.T) {
 func TestDeleteNeverReturnsErrExists(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("RIGHT"), "Right": s("x")})
 	m := newAccounts(t, table, atRequest("PutItem", 1, func() {
@@ -476,7 +476,7 @@ func TestDeleteNeverReturnsErrExists(t *testing.T) {
 func TestConditionOfUpsertHoldsOverLeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	users := moveOut(t, table)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
 	f := store.AddressFields

@@ -17,9 +17,9 @@ import (
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -77,7 +77,7 @@ func six(id, text string) account {
 func TestLoadsOfReinsertedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	account := func(id, text string) account {
 		return account{
@@ -103,7 +103,7 @@ func TestLoadsOfReinsertedEntities(t *testing.T) {
 func TestQueriesOfReinsertedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	eachMeddling(t, 8, func(x meddling) {
 		for _, limit := range []int{0, 4} {
@@ -129,7 +129,7 @@ func TestQueriesOfReinsertedEntities(t *testing.T) {
 func TestReinsertedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	order := func(c string, n int, text string) models.Order {
 		return models.Order{
@@ -169,7 +169,7 @@ func TestReinsertedEntities(t *testing.T) {
 func TestQueryOfWhatWasStagedLongAgo(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	v := six("1", "x")
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
@@ -189,7 +189,7 @@ func TestQueryOfWhatWasStagedLongAgo(t *testing.T) {
 func TestQueryWithALimitRereads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	v := six("1", "x")
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
@@ -237,7 +237,7 @@ func TestFirstPageProvesNothing(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			table := enginetest.Table(t, "PK:S", "SK:S")
+			table := testengine.Table(t, "PK:S", "SK:S")
 			clean := newAccounts(t, table, &faulty{at: -1}, 1)
 			must(clean.Save(ctx, clean.New(x.was)))(t)
 			if x.parallel != nil {
@@ -270,7 +270,7 @@ func TestJoinTorn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, staged := range []bool{false, true} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := must(mapper.New[twolists](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 		v := func(text string) twolists {
 			return twolists{ID: "1", Name: text, Xs: []part{{1, text}, {2, text}}, Ws: []part{{1, text}, {2, text}}}
@@ -293,7 +293,7 @@ func TestJoinTorn(t *testing.T) {
 func TestJoinTornEmpty(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[twolists](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(twolists{ID: "1", Name: "old"})))(t)
 	tr := atRequest("Query", 2, func() {
@@ -325,7 +325,7 @@ type happen struct {
 func TestLimitForever(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[diary](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	at := time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC)
 	must(clean.Save(ctx, clean.New(diary{ID: "1", Name: "a"})))(t)
@@ -354,7 +354,7 @@ func TestLimitForever(t *testing.T) {
 func TestEntitiesReverse(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	newRaw(t, table).put(item{"PK": s("CUSTOMER#c"), "SK": s("ORDER#000009#zzz"), "x": s("foreign")})
 	newRaw(t, table).put(item{"PK": s("CUSTOMER#c"), "SK": s("ORDER#000001#LINE#001#note"), "x": s("foreign")})
@@ -374,7 +374,7 @@ func TestEntitiesReverse(t *testing.T) {
 func TestCountAtLimit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	v := six("1", "old")
 	v.Entries = v.Entries[:3]
@@ -398,7 +398,7 @@ func TestStableQueries(t *testing.T) {
 	ctx := context.Background()
 	seed := draws.Seed(t)
 	for kind := range 4 {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		leaveEntries(t, clean, six("1", "dead").Entries...)
 		switch kind {
@@ -436,7 +436,7 @@ func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, st := range []bool{false, true} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(six("1", "a")), staging(st)...))(t)
 		must(handmade.Elements[account, part]{
@@ -468,7 +468,7 @@ func TestQueryOfWhatIsInserted(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for at := 1; at <= 8; at++ {
-		table := enginetest.Table(t, "PK:S", "SK:S")
+		table := testengine.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		node := handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}
 		for n := range 4 {

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // raw is a foreign writer: it knows nothing of models or versions.
@@ -25,7 +25,7 @@ func s(v string) types.AttributeValue { return &types.AttributeValueMemberS{Valu
 func n(v string) types.AttributeValue { return &types.AttributeValueMemberN{Value: v} }
 
 func newRaw(t testing.TB, table string) *raw {
-	return &raw{t, table, enginetest.Start(t).Client()}
+	return &raw{t, table, testengine.Start(t).Client()}
 }
 
 func m2(v item) types.AttributeValue { return &types.AttributeValueMemberM{Value: v} }

@@ -16,9 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -77,8 +77,8 @@ type sheet struct {
 func TestLoadManyReadsDuplicatesOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[sheet](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[sheet](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(sheet{ID: "1", Name: "n", Rows: []part{{1, "x"}, {2, "y"}}})))(t)
 	newRaw(t, table).put(item{"PK": s("SHEET#1"), "SK": s("AAA")}) // another model's, or left over
 	all := must(m.LoadMany(ctx, []query.Selection[sheet]{m.Key("1"), m.Key("1")}))(t)
@@ -91,7 +91,7 @@ func TestLoadManyReadsDuplicatesOnce(t *testing.T) {
 func TestLoadManyKeepsOrder(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []part{{1, "x"}}})))(t)
 	all := must(m.LoadMany(ctx, []query.Selection[account]{m.Key("1").Table("accounts"), m.Key("1")}))(t)
@@ -105,7 +105,7 @@ func TestLoadManyKeepsOrder(t *testing.T) {
 func TestScanCountsUnknownItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("AAA")})
@@ -121,10 +121,10 @@ func TestScanCountsUnknownItems(t *testing.T) {
 func TestScanNeverYieldsPartOfEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 3)
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("G")}) // another model's
-	c := &small{Client: enginetest.Start(t).Client(), n: 1, between: func(call int) {
+	c := &small{Client: testengine.Start(t).Client(), n: 1, between: func(call int) {
 		if call == 2 {
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "x"}}})))(t)
 		}
@@ -151,7 +151,7 @@ func goroutine() string {
 func TestScanRunsInCallersGoroutine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
+	m := newAccounts(t, testengine.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 	mine := goroutine()
 	for range m.Scan(ctx) {
@@ -165,7 +165,7 @@ func TestScanRunsInCallersGoroutine(t *testing.T) {
 func TestScanPassesPanicToCaller(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
+	m := newAccounts(t, testengine.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
 	for i := range 5 {
 		must(m.Save(ctx, m.New(account{ID: fmt.Sprint(i), Counter: 1})))(t)
 	}
@@ -198,9 +198,9 @@ func TestScanPassesPanicToCaller(t *testing.T) {
 func TestScanErrorIsObserved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	var totals mapper.Totals
-	m := must(mapper.New[account](enginetest.Start(t).Client(), mapper.Table(table), mapper.Observe(&totals)))(t)
+	m := must(mapper.New[account](testengine.Start(t).Client(), mapper.Table(table), mapper.Observe(&totals)))(t)
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": s("x")})
 	failed := 0
 	for _, err := range m.Scan(ctx) {
@@ -217,8 +217,8 @@ func TestScanErrorIsObserved(t *testing.T) {
 func TestDecodeChangeOverExpiredRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[lease](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[lease](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(lease{ID: "1", Log: []string{"old"}, Until: time.Now().Add(-time.Hour)})))(t)
 	raw := newRaw(t, table)
 	old := raw.get("E#1", "HEAD")
@@ -364,7 +364,7 @@ func TestCanceledScanEndsWithError(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
+	m := newAccounts(t, testengine.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
 	for i := range 5 {
 		must(m.Save(ctx, m.New(account{ID: fmt.Sprint(i), Counter: 1})))(t)
 	}
@@ -437,13 +437,13 @@ func (c *stale) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dyn
 func TestScanReadsRootStronglyBeforeStray(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 3)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Right: "r"})))(t)
 	old := newRaw(t, table).get("ACCOUNT#1", "HEAD")
 	must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Right: "r"})))(t)
-	m := must(mapper.New[account](&stale{enginetest.Start(t).Client(), old}, mapper.Table(table)))(t)
+	m := must(mapper.New[account](&stale{testengine.Start(t).Client(), old}, mapper.Table(table)))(t)
 	for _, err := range m.Scan(ctx,
 		mapper.OnStray(func(x mapper.Stray) { t.Errorf("an item of the live entity is a stray: %+v", x) })) {
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/search"
-	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/estimate"
 	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/internal/save/write"
@@ -30,7 +30,7 @@ func (t *tally) skip(table string) {
 
 // skips reports whether an error means that tables of a period are missing, and records them.
 func (t *tally) skips(err error) bool {
-	var missing *explain.Missing
+	var missing *request.Missing
 	if !errors.As(err, &missing) || missing.Tables[0].Period == "" {
 		return false
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/save/write"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // checkReceipts has two actors change one entity in turn, so that some of their writes are refused. The
@@ -91,7 +91,7 @@ func (f *fixture) checkRefused(v any, r *Receipt, err error) {
 // The prediction of a receipt holds, whatever other writers do.
 func TestReceiptsHold(t *testing.T) {
 	t.Parallel()
-	if !enginetest.ReportsTransactions(t) {
+	if !testengine.ReportsTransactions(t) {
 		t.Log("the engine misreports transactions, so that there is nothing to compare")
 		return
 	}
@@ -105,7 +105,7 @@ func TestReceiptsHold(t *testing.T) {
 		typ := reflect.TypeOf(m).Elem()
 		t.Run(typ.Name(), func(t *testing.T) { check(newFixture(t, r, typ), draws.Times(2, 8, 80)) })
 	}
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	for i := range draws.Times(10, 40, 400) {
 		check(fixtureOn(t, r, models.Type(r, i), map[string]string{"random": table}), 4)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -38,7 +38,7 @@ func (s *sorted) AfterLoad() {
 func TestAfterLoadMaySortElements(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := must(mapper.New[sorted](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[sorted](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(sorted{ID: "1", Name: "n", Notes: []part{{1, "a"}, {2, "b"}}})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	i := slices.IndexFunc(e.Value.Notes, func(n part) bool { return n.N == 1 })
@@ -73,7 +73,7 @@ func (f *filled) AfterLoad() {
 func TestAfterLoadDoesNotDirtyMissingFixedItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := must(mapper.New[filled](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[filled](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(filled{ID: "1", Name: "n"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	e.Value.Name = "o"
@@ -96,8 +96,8 @@ func (f *opaqueFilled) AfterLoad() { f.Row = "none" }
 func TestAfterLoadDoesNotDirtyOpaqueItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := must(mapper.New[opaqueFilled](enginetest.Start(t).Client(),
-		mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[opaqueFilled](testengine.Start(t).Client(),
+		mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(opaqueFilled{ID: "1", Name: "n"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 0 {
@@ -135,7 +135,7 @@ type hookInner struct {
 func TestPromotedAfterLoadRunsOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m, err := mapper.New[hooked](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
+	m, err := mapper.New[hooked](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func (n *rekeyNote) AfterLoad() { n.N += 10 }
 func TestAfterLoadMustNotChangeElementKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := must(mapper.New[rekey](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[rekey](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(rekey{ID: "1", Name: "n", Notes: []rekeyNote{{1, "a"}, {2, "b"}}})))(t)
 	if _, err := m.Load(ctx, m.Key("1")); err == nil || !strings.Contains(err.Error(), "which its key names") {
 		t.Error(err)
@@ -180,7 +180,7 @@ func TestAfterLoadMustNotChangeElementKey(t *testing.T) {
 func TestMultiTypeQueryLimitBoundsReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	c, table := enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")
+	c, table := testengine.Start(t).Client(), testengine.Table(t, "PK:S", "SK:S")
 	buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
 	v := buyer{ID: "1", Name: "n"}
 	for n := range 60 {
@@ -211,10 +211,10 @@ type bareOrder struct {
 func TestMultiTypeQueryYieldsWhatItsQueriesYield(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	seed := draws.Seed(t)
 	for _, size := range []int32{1, 2, 3, 4, 100} {
-		c := &small{Client: enginetest.Start(t).Client(), n: size}
+		c := &small{Client: testengine.Start(t).Client(), n: size}
 		buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
 		orders, err := mapper.New[bareOrder](c, mapper.Table(table))
 		if err != nil {
@@ -288,8 +288,8 @@ func TestMultiTypeQueryYieldsWhatItsQueriesYield(t *testing.T) {
 func TestSetIfAbsentMoves(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[board](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[board](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	w := newRaw(t, table)
 	for i, c := range []struct{ old, want string }{
 		{"old-Text", "kept"},
@@ -324,8 +324,8 @@ type opaque struct {
 func TestRenamedOpaqueAttributeCanBeReset(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[opaque](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[opaque](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(opaque{ID: "1", N: 1})))(t)
 	newRaw(t, table).set("O#1", "HEAD", "Old", s("x"))
 	e := must(m.Load(ctx, m.Key("1")))(t)
@@ -358,8 +358,8 @@ func (n *fullName) AfterLoad() {
 func TestAfterLoadKeepsRenamedAttributeUntilStored(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[fullName](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[fullName](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(fullName{ID: "1", Visits: 1})))(t)
 	newRaw(t, table).set("N#1", "HEAD", "Name", s("Ada Lovelace"))
 	for range 2 {
@@ -388,7 +388,7 @@ func TestProjectionAsksForOldNameOnce(t *testing.T) {
 		Public  []note   `ddb:"sk=L#PUB#{N:03}"`
 		Private []note   `ddb:"sk=L#PRIV#{N:03}"`
 	}
-	m := must(mapper.New[notes](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[notes](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(notes{ID: "1", Public: []note{{1, "a"}}, Private: []note{{1, "b"}}})))(t)
 	q := query.Of[note](m.Key("1").Prefix("L#"))
 	if got := must(q.Project(field.Named[note]("Body")).Collect(ctx, m))(t); len(got) != 2 || got[0].Body != "b" {
@@ -410,8 +410,8 @@ func TestClearOfRenamedAttributeWithoutVersion(t *testing.T) {
 		N    int      `ddb:"sk=HEAD"`
 		Full string   `ddb:"sk=HEAD,was=Name" dynamodbav:",omitempty"`
 	}
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[clears](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[clears](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(clears{ID: "1", N: 1})))(t)
 	w := newRaw(t, table)
 	w.set("C#1", "HEAD", "Name", s("Ada"))

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
@@ -27,7 +27,7 @@ type counting struct {
 
 func newCounting(t *testing.T) *counting {
 	t.Helper()
-	c := &counting{T: t, f: &faulty{at: -1}, table: enginetest.Table(t, "PK:S", "SK:S")}
+	c := &counting{T: t, f: &faulty{at: -1}, table: testengine.Table(t, "PK:S", "SK:S")}
 	c.client = client(t, c.f, 1)
 	c.boards = must(mapper.New[board](c.client, mapper.Table(c.table)))(t)
 	c.clean = must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(c.table)))(t)

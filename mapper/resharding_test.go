@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -70,7 +70,7 @@ func TestLostDeleteOfMovedEntityIsUnknown(t *testing.T) {
 	for name, loaded := range map[string]bool{"by key": false, "loaded": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := flow.WithoutPauses(context.Background())
+			ctx := request.WithoutPauses(context.Background())
 			x, n, f, at := resharding(t)
 			lost := false
 			at["DeleteItem"] = func(number int) fault {
@@ -103,7 +103,7 @@ func TestLostDeleteOfMovedEntityIsUnknown(t *testing.T) {
 // The same holds for an element that a save removes.
 func TestLostRemovalOfMovedElementIsUnknown(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	x, n, f, at := resharding(t, part{N: 1})
 	lost := false
 	at["DeleteItem"] = func(number int) fault {
@@ -131,7 +131,7 @@ func TestDeleteFindsEntityThatMovesAndReturns(t *testing.T) {
 	for name, options := range map[string][]mapper.WriteOption{"Query": nil, "DeleteItem": {mapper.Independent()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := flow.WithoutPauses(context.Background())
+			ctx := request.WithoutPauses(context.Background())
 			x, n, f, at := resharding(t, part{N: 1}, part{N: 2})
 			moved := false
 			at[name] = func(number int) fault { // before anything is read, or after an item was deleted
@@ -160,7 +160,7 @@ func TestDeleteFindsEntityThatMovesAndReturns(t *testing.T) {
 // A delete by key that finds only leftover items on the old shard follows the entity to the new one.
 func TestDeleteOfLeftoverFollowsMovedEntity(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	x, n, f, at := resharding(t)
 	earlier := must(x.a.Load(ctx, x.a.Key("s", n)))(t)
 	must(x.a.DeleteByKey(ctx, x.a.Key("s", n)))(t)
@@ -187,7 +187,7 @@ func TestDeleteOfLoadedEntityAfterMoveIsConflict(t *testing.T) {
 	for name, options := range map[string][]mapper.WriteOption{"plain": nil, "staged": {mapper.Staged()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := flow.WithoutPauses(context.Background())
+			ctx := request.WithoutPauses(context.Background())
 			x, n, f, _ := resharding(t, part{N: 1})
 			m := x.mapperOf(t, f)
 			e := must(m.Load(ctx, m.Key("s", n)))(t)
@@ -205,7 +205,7 @@ func TestDeleteOfLoadedEntityAfterMoveIsConflict(t *testing.T) {
 func TestDeleteKeepsNextEntityOnOtherShard(t *testing.T) {
 	t.Run("independent", func(t *testing.T) {
 		t.Parallel()
-		ctx := flow.WithoutPauses(context.Background())
+		ctx := request.WithoutPauses(context.Background())
 		x, n, f, at := resharding(t, part{N: 1}, part{N: 2})
 		at["DeleteItem"] = func(number int) fault {
 			if number == 2 {
@@ -222,7 +222,7 @@ func TestDeleteKeepsNextEntityOnOtherShard(t *testing.T) {
 	})
 	t.Run("unwatched", func(t *testing.T) {
 		t.Parallel()
-		ctx := flow.WithoutPauses(context.Background())
+		ctx := request.WithoutPauses(context.Background())
 		x, n, f, at := resharding(t)
 		at["DeleteItem"] = func(number int) fault {
 			switch number {
@@ -252,7 +252,7 @@ func TestLostTransactionOfMovedEntityIsUnknown(t *testing.T) {
 	for name, deletes := range map[string]bool{"deleted": true, "an element removed": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := flow.WithoutPauses(context.Background())
+			ctx := request.WithoutPauses(context.Background())
 			x, n, f, at := resharding(t, part{N: 1})
 			m := x.mapperOf(t, f)
 			must(x.a.Save(ctx, x.a.New(shopOld{Shop: "other", N: 1, By: "first"})))(t)
@@ -286,7 +286,7 @@ func TestLostTransactionOfMovedEntityIsUnknown(t *testing.T) {
 // A delete without an answer is resolved as before if both numbers of shards give the entity the same shard.
 func TestLostDeleteOfEntityWithOneShardIsResolved(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	x, f := newShops(t), &faulty{at: -1}
 	n, distinct := 1, x.splitKeys(t, 8)
 	for slices.Contains(distinct, n) {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -82,7 +82,7 @@ func TestRootOnlyQueries(t *testing.T) {
 	if d := cmp.Diff(want[:3], whole, ticketOptions); d != "" {
 		t.Error(d)
 	}
-	if !r.Predicted().RCU.Contains(r.Consumed.RCU) && enginetest.ReportsMisses(t) || r.Consumed.RCU > 15 {
+	if !r.Predicted().RCU.Contains(r.Consumed.RCU) && testengine.ReportsMisses(t) || r.Consumed.RCU > 15 {
 		t.Errorf("%v", &r)
 	}
 	got := must(q.Collect(ctx, m))(t)
@@ -117,10 +117,10 @@ func TestRootOnlyQueryOfTwoTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	names := map[string]string{
-		"pages":  enginetest.Table(t, "PK:S", "SK:S"),
-		"bodies": enginetest.Table(t, "PK:S", "SK:S"),
+		"pages":  testengine.Table(t, "PK:S", "SK:S"),
+		"bodies": testengine.Table(t, "PK:S", "SK:S"),
 	}
-	m := must(mapper.New[models.Page](enginetest.Start(t).Client(),
+	m := must(mapper.New[models.Page](testengine.Start(t).Client(),
 		mapper.Tables(func(name string) string { return names[name] })))(t)
 	var want []models.Page
 	for i := range 30 {

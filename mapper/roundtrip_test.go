@@ -8,8 +8,8 @@ import (
 
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // roundTrip saves a random value and loads it again. The loaded value is equal, no item is unknown, and
@@ -57,7 +57,7 @@ func TestRoundTripFamily(t *testing.T) {
 func TestRoundTripRandomModels(t *testing.T) {
 	t.Parallel()
 	r := random(t)
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	for i := range draws.Times(20, 200, 2_000) {
 		typ := models.Type(r, i)
 		if _, err := schema.Of(typ); err != nil {

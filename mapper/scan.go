@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"github.com/itemize/itemize/internal/read/search"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/staging"
 )
 
@@ -16,7 +16,7 @@ type ScanOption interface{ scan(*scanSettings) }
 type scanSettings struct {
 	search.Settings
 	segments int
-	rate     flow.Rate
+	rate     request.Rate
 	strays   func(Stray)
 }
 
@@ -31,7 +31,7 @@ func Segments(n int) ScanOption { return scanFunc(func(s *scanSettings) { s.segm
 // ReadRate limits a scan to rcu RCU a second, over all segments. Without it a scan is as fast as
 // possible.
 func ReadRate(rcu float64) ScanOption {
-	return scanFunc(func(s *scanSettings) { s.rate = flow.RateOf(rcu) })
+	return scanFunc(func(s *scanSettings) { s.rate = request.RateOf(rcu) })
 }
 
 // OnStray calls report with each item that does not belong to a live entity. Calls do not overlap.

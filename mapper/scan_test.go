@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -26,7 +26,7 @@ import (
 func TestScan(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)
 	raw := newRaw(t, table)
 	want := map[string]account{}
@@ -95,7 +95,7 @@ func TestScan(t *testing.T) {
 			t.Errorf("%s", diff)
 		}
 		if r.Predicted().Requests == 0 || r.Predicted().Mode != "read" || !r.Predicted().RCU.Contains(r.Consumed.RCU) &&
-			enginetest.ReportsMisses(t) {
+			testengine.ReportsMisses(t) {
 			t.Errorf("%v", &r)
 		}
 	}
@@ -157,7 +157,7 @@ func TestScanFlat(t *testing.T) {
 func TestScanRate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
+	m := newAccounts(t, testengine.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
 	for i := range 40 { // 4 RCU each
 		must(m.Save(ctx, m.New(account{ID: fmt.Sprint(i), Left: strings.Repeat("x", 31_000)})))(t)
 	}
@@ -178,7 +178,7 @@ func TestScanRate(t *testing.T) {
 func TestScanMany(t *testing.T) {
 	ctx := context.Background()
 	many, rate := draws.Times(300, 2_000, 100_000), 5000.0
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)
 	for i := range many {
 		must(m.Save(ctx, m.New(account{ID: fmt.Sprint(i), Counter: i + 1}), mapper.Independent()))(t)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -26,7 +26,7 @@ type shops struct {
 }
 
 func newShops(t *testing.T) *shops {
-	table, client := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), enginetest.Start(t).Client()
+	table, client := mapper.Table(testengine.Table(t, "PK:S", "SK:S")), testengine.Start(t).Client()
 	return &shops{
 		table, must(mapper.New[shopOld](client, table))(t), must(mapper.New[shopExpected](client, table))(t),
 		must(mapper.New[shopNew](client, table))(t), must(mapper.New[shopAfter](client, table))(t),
@@ -135,7 +135,7 @@ func TestShardsMoveDuringReads(t *testing.T) {
 					}
 				}}
 				m := must(
-					mapper.New[shopExpected](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = f }),
+					mapper.New[shopExpected](testengine.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = f }),
 						x.table),
 				)(t)
 				if err := c.do(m, m.Key("s", n), fmt.Sprintf("O#%06d#L#", n)); err != nil {
@@ -239,7 +239,7 @@ func TestShardsExpired(t *testing.T) {
 		ID  string    `ddb:"sk={ID}"`
 		Exp time.Time `ddb:"sk={ID},ttl"`
 	}
-	table, client := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), enginetest.Start(t).Client()
+	table, client := mapper.Table(testengine.Table(t, "PK:S", "SK:S")), testengine.Start(t).Client()
 	a, b := must(
 		mapper.New[expected](client, table),
 	)(
@@ -293,7 +293,7 @@ func TestShardsDrawnMove(t *testing.T) {
 		N   int      `ddb:"sk={N:06}"`
 		To  string   `ddb:"sk={N:06}"`
 	}
-	table, client := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), enginetest.Start(t).Client()
+	table, client := mapper.Table(testengine.Table(t, "PK:S", "SK:S")), testengine.Start(t).Client()
 	a, b, c := must(mapper.New[ten](client, table))(t), must(mapper.New[fewer](client, table))(t),
 		must(mapper.New[two](client, table))(t)
 	for n := range 20 {

@@ -15,7 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -218,8 +218,8 @@ func TestShardsChange(t *testing.T) {
 		ID   string   `ddb:"sk={ID}"`
 		Text string   `ddb:"sk={ID}"`
 	}
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	client := enginetest.Start(t).Client()
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	client := testengine.Start(t).Client()
 	a, b := must(mapper.New[old](client, table))(t), must(mapper.New[expected](client, table))(t)
 	c, d := must(mapper.New[written](client, table))(t), must(mapper.New[after](client, table))(t)
 	var all []written
@@ -300,8 +300,8 @@ func TestShardsChange(t *testing.T) {
 func TestShardsChangeTwoActors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	engine := enginetest.Start(t)
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	engine := testengine.Start(t)
 	b := must(mapper.New[shopNew](engine.Client(), table))(t)
 	lines := []part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}
 	n, distinct := 0, 0

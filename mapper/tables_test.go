@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/tables"
 )
@@ -33,7 +33,7 @@ type depot struct {
 func TestCheckTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	now := time.Now().UnixNano()
 	m := must(mapper.New[depot](client,
 		mapper.Tables(func(name string) string { return fmt.Sprint(name, "-", now) })))(t)
@@ -139,7 +139,7 @@ func TestJoinDefinitions(t *testing.T) {
 		ID   string   `ddb:"pk=C#{ID}"`
 		Size int      `ddb:"sk=HEAD"`
 	}
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	a, b, c := tables.Of(must(mapper.New[first](client))(t)), tables.Of(must(mapper.New[second](client))(t)),
 		tables.Of(must(mapper.New[third](client))(t))
 	all := must(tables.Join(a, b))(t)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -17,7 +17,7 @@ import (
 func TestTagChangesWithEachItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 1)
+	m := newAccounts(t, testengine.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 1)
 	e := m.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}})
 	if tag := e.Tag(); tag != "" {
 		t.Errorf("of a new entity: %q", tag)
@@ -61,7 +61,7 @@ func TestIfTagRequiresTheState(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, many := range []int{1, 100} { // entries, and a digest
-		m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 1)
+		m := newAccounts(t, testengine.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 1)
 		a := account{ID: "1", Counter: 1, Left: "l"}
 		for i := range many {
 			a.Entries = append(a.Entries, part{i, "x"})
@@ -142,7 +142,7 @@ func TestUpdateIfTagIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	f := &faulty{at: -1}
-	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), f, 1)
+	m := newAccounts(t, testengine.Table(t, "PK:S", "SK:S"), f, 1)
 	e := m.New(account{ID: "1", Counter: 1})
 	must(m.Save(ctx, e))(t)
 	tag := e.Tag()
@@ -165,7 +165,7 @@ func TestIfTagAllowsSavingTheRest(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	f := &faulty{at: -1}
-	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), f, 1)
+	m := newAccounts(t, testengine.Table(t, "PK:S", "SK:S"), f, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Left: "l", Right: "r"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	tag := mapper.IfTag(e.Tag())
@@ -273,7 +273,7 @@ func failed[T any](_ T, err error) error { return err }
 func TestLoadedReportsFieldsOfTheSelection(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 1)
+	m := newAccounts(t, testengine.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 	for name, c := range map[string]struct {
 		of   query.Selection[account]

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // ThrottledError says that DynamoDB refused a request, or a part of a batch, because of a limit of
@@ -130,5 +130,5 @@ func reasonsOf(err error) (all []types.ThrottlingReason, is bool) {
 			return code == "ThrottlingError" || code == "ProvisionedThroughputExceeded"
 		})
 	}
-	return nil, errors.As(err, new(*explain.Throttled))
+	return nil, errors.As(err, new(*request.Throttled))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -158,7 +158,7 @@ func TestBatchesThatStayThrottledAreThrottledErrors(t *testing.T) {
 				if call == "load" && named && ends != nil {
 					continue // not sent again
 				}
-				ctx, cancel := flow.WithoutPauses(t.Context()), func() {}
+				ctx, cancel := request.WithoutPauses(t.Context()), func() {}
 				if ends != nil {
 					ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
 				}

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -375,7 +375,7 @@ func TestMaintainWithCare(t *testing.T) {
 				return nil, &types.ResourceNotFoundException{}
 			},
 		}
-		if _, err := tables.Maintain(flow.InOrder(ctx), m, never, tables.Maintenance{}); err == nil {
+		if _, err := tables.Maintain(request.InOrder(ctx), m, never, tables.Maintenance{}); err == nil {
 			t.Error("tables that never come are told to be there")
 		}
 	})

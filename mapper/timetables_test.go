@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -118,7 +118,7 @@ func (c *asked) took() string {
 // timed returns a mapper of a model whose tables follow the time, and creates those of some times.
 func timed[T any](t testing.TB, client *asked, there []time.Time, options ...mapper.Option) *mapper.Mapper[T] {
 	t.Helper()
-	e := enginetest.Start(t)
+	e := testengine.Start(t)
 	client.Client = e.Client()
 	prefix := strings.NewReplacer("/", ".").Replace(fmt.Sprintf("%s.%d.", t.Name(), time.Now().UnixNano()))
 	options = append([]mapper.Option{mapper.Tables(func(name string) string { return prefix + name })}, options...)
@@ -453,7 +453,7 @@ func TestTimeTablesMove(t *testing.T) {
 	for _, it := range r.Predicted().Items {
 		tables[fmt.Sprint(it.Kind, " ", it.Key.Table[len(it.Key.Table)-4:])]++
 	}
-	traits := must(enginetest.Start(t).Traits())(t)
+	traits := must(testengine.Start(t).Traits())(t)
 	if tables["delete 2025"] != 3 || tables["put 2026"] != 3 || r.Predicted().WCU != plan.WCU || traits.Transactions &&
 		r.Consumed.WCU != plan.WCU.Max {
 		t.Errorf("%v\n%v", tables, r)

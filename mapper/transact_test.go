@@ -14,7 +14,7 @@ import (
 
 	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -42,8 +42,8 @@ func newLedger(t testing.TB, f *faulty, attempts int, tables ...string) *ledger 
 
 func ledgerTables(t testing.TB) []string {
 	return []string{
-		enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"),
-		enginetest.Table(t, "ID:S", ""),
+		testengine.Table(t, "PK:S", "SK:S"), testengine.Table(t, "PK:S", "SK:S"),
+		testengine.Table(t, "ID:S", ""),
 	}
 }
 
@@ -73,7 +73,7 @@ func TestTransact(t *testing.T) {
 	plan := must(mapper.PlanTransact(parts...))(t)
 	r := must(mapper.Transact(ctx, append(parts, j.accounts.DeletePartByKey(j.accounts.Key("3")))...))(t)
 	if r.Predicted().Mode != "transaction" || plan.Mode != r.Predicted().Mode || !plan.WCU.Contains(14) ||
-		enginetest.ReportsTransactions(t) && r.Consumed.WCU != 18 || !r.Predicted().WCU.Contains(18) ||
+		testengine.ReportsTransactions(t) && r.Consumed.WCU != 18 || !r.Predicted().WCU.Contains(18) ||
 		len(r.Predicted().Items) != 9 {
 		t.Errorf("%v\n%v", plan, r)
 	}

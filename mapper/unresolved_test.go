@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -22,7 +22,7 @@ func dying(t *testing.T, table string) (*mapper.Mapper[account], *crash) {
 func TestLateWriteCannotUndoALaterSave(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	edits := map[string]func(*account){
 		"one item":  func(a *account) { a.Counter = 2 },
 		"two items": func(a *account) { a.Left, a.Right = "b", "b" },
@@ -59,7 +59,7 @@ func TestLateWriteCannotUndoALaterSave(t *testing.T) {
 func TestUnresolvedInsertIsNotInsertedElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	m, c := dying(t, table)
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	e := m.New(account{ID: "1", Counter: 1})
@@ -93,7 +93,7 @@ func TestUnresolvedInsertIsNotInsertedElsewhere(t *testing.T) {
 func TestInsertTakesOverARunningDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	for at := 2; at < 14; at++ {
 		before := account{ID: "1", Counter: 1, Left: "a", Right: "a", Entries: []part{{1, "x"}, {2, "y"}}}

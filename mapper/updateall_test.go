@@ -14,9 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -50,9 +50,9 @@ type garage struct {
 func newGarage(t *testing.T, client mapper.Client) *garage {
 	t.Helper()
 	if client == nil {
-		client = enginetest.Start(t).Client()
+		client = testengine.Start(t).Client()
 	}
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
 	return &garage{must(mapper.New[driver](client, table))(t), must(mapper.New[purse](client, table))(t)}
 }
 
@@ -87,7 +87,7 @@ func TestUpdateAllMovesBetweenEntities(t *testing.T) {
 	if err != nil || plan.Mode != "read" || !plan.RCU.Contains(r.Consumed.RCU) {
 		t.Error(r, plan, err)
 	}
-	if p := r.Predicted(); p.Mode != "transaction" || p.Requests != 5 || enginetest.ReportsTransactions(t) &&
+	if p := r.Predicted(); p.Mode != "transaction" || p.Requests != 5 || testengine.ReportsTransactions(t) &&
 		!p.WCU.Contains(r.Consumed.WCU) {
 		t.Error(r)
 	}
@@ -136,7 +136,7 @@ func TestUpdateAllReadsItemsInOneTransaction(t *testing.T) {
 	if err != nil || plan.Requests != 1 || r.Predicted().Requests != 2 || !r.Predicted().RCU.Contains(4) {
 		t.Error(r, plan, err)
 	}
-	if enginetest.ReportsTransactions(t) && r.Consumed.RCU != 4 {
+	if testengine.ReportsTransactions(t) && r.Consumed.RCU != 4 {
 		t.Error(r)
 	}
 	for id, want := range map[string]int{"a": 2, "b": 5} {
@@ -244,7 +244,7 @@ func TestUpdateAllSeesOneMoment(t *testing.T) {
 				return err
 			}
 			for id, n := range map[string]string{"a": "1", "b": "9"} {
-				if _, err := enginetest.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
+				if _, err := testengine.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
 					TableName: &name, UpdateExpression: aws.String("SET #n = :n"), Key: map[string]types.AttributeValue{
 						"PK": &types.AttributeValueMemberS{Value: "DRIVER#" + id},
 						"SK": &types.AttributeValueMemberS{Value: "COUNT"},
@@ -266,7 +266,7 @@ func TestUpdateAllSeesOneMoment(t *testing.T) {
 		}},
 	} {
 		var second func()
-		g := newGarage(t, faults.Before(enginetest.Start(t).Client(), "Query", "DRIVER#b", func() { second() }))
+		g := newGarage(t, fakedynamo.Before(testengine.Start(t).Client(), "Query", "DRIVER#b", func() { second() }))
 		must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "a", Count: c.a})))(t)
 		must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "b", Name: "b", Count: c.b})))(t)
 		second = func() {
@@ -296,7 +296,7 @@ func TestUpdateAllRepeatsForReadEntities(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		var second func()
 		g := newGarage(t,
-			faults.Before(enginetest.Start(t).Client(), "TransactWriteItems", "PURSE#6", func() { second() }))
+			fakedynamo.Before(testengine.Start(t).Client(), "TransactWriteItems", "PURSE#6", func() { second() }))
 		must(g.purses.Save(ctx, g.purses.New(purse{ID: "counter", Amount: 5})))(t)
 		second = func() {
 			must(g.purses.Save(ctx, g.purses.New(purse{ID: "6", Amount: 1})))(t)
@@ -383,7 +383,7 @@ func TestUpdateAllReindexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := must(mapper.New[plain](enginetest.Start(t).Client(), mapper.Table(name)))(t)
+	old := must(mapper.New[plain](testengine.Start(t).Client(), mapper.Table(name)))(t)
 	must(old.Save(ctx, old.New(plain{ID: "1", Name: "n", Room: "r"})))(t)
 	var x desk
 	must(mapper.UpdateAll(ctx, func() error { return nil }, m.UpdatePart(&x, m.Key("1"), mapper.Reindex())))(t)
@@ -397,7 +397,7 @@ func TestUpdateAllReindexes(t *testing.T) {
 func TestUpdateAllComparesStoredItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := must(mapper.New[filled](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[filled](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	for _, id := range []string{"a", "b"} {
 		must(m.Save(ctx, m.New(filled{ID: id, Name: id})))(t)
 	}
@@ -423,7 +423,7 @@ type novel struct {
 func TestUpdateAllReadsLargeValuesOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := must(mapper.New[novel](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[novel](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	text := func(word string) string { return strings.Repeat(word, 200_000) }
 	for name, selection := range map[string]func(id string) query.Selection[novel]{
 		"entities": func(id string) query.Selection[novel] { return m.Key(id) },
@@ -457,8 +457,8 @@ func TestUpdateAllReadsLargeValuesOnce(t *testing.T) {
 func TestUpdateAllReadsAnItemForTwoParts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	c := enginetest.Start(t).Client()
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	c := testengine.Start(t).Client()
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
 	one, two := must(mapper.New[driver](c, table))(t), must(mapper.New[driver](c, table))(t)
 	must(one.Save(ctx, one.New(driver{ID: "a", Name: "a", Count: 1})))(t)
 	for name, selection := range map[string]func(m *mapper.Mapper[driver]) query.Selection[driver]{

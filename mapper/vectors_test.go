@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/testing/engines"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -31,7 +31,7 @@ func pictureTable(t *testing.T) string {
 	text := func(name string) types.AttributeDefinition {
 		return types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
 	}
-	must(enginetest.Start(t).Client().CreateTable(t.Context(), &dynamodb.CreateTableInput{
+	must(testengine.Start(t).Client().CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
 		KeySchema:            []types.KeySchemaElement{key("PK", types.KeyTypeHash), key("SK", types.KeyTypeRange)},
 		AttributeDefinitions: []types.AttributeDefinition{text("PK"), text("SK")},
@@ -50,7 +50,7 @@ func pictureTable(t *testing.T) string {
 // the engines, dynoxide has vector indexes.)
 func TestVectorBytesAreCountedForEveryWrite(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Start(t)
+	e := testengine.Start(t)
 	if e.Name != engines.Dynoxide {
 		return
 	}

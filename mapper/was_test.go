@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -55,8 +55,8 @@ var noteNowBody = handmade.String("Body", "", func(n *noteNow) *string { return 
 
 func members2(t *testing.T) (*mapper.Mapper[memberBefore], *mapper.Mapper[memberNow], *raw) {
 	t.Helper()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	client := enginetest.Start(t).Client()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	client := testengine.Start(t).Client()
 	return must(mapper.New[memberBefore](client, mapper.Table(table)))(t),
 		must(mapper.New[memberNow](client, mapper.Table(table)))(t), newRaw(t, table)
 }

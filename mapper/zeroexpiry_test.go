@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -25,7 +25,7 @@ type permit struct {
 func TestZeroNeverExpires(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	table, client := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Start(t).Client()
+	table, client := testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client()
 	m := must(mapper.New[permit](client, mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(permit{ID: "a", Owner: "bob"})))(t)
 	key := map[string]types.AttributeValue{

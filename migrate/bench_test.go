@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -246,7 +246,7 @@ func TestRate(t *testing.T) {
 	if took < least*0.95 { // how much longer it may take is the machine's
 		t.Errorf("%v WCU took %.2f s: at 200 and then 400 a second %.2f s", r.This.WCU, took, least)
 	}
-	if !enginetest.ReportsTransactions(t) {
+	if !testengine.ReportsTransactions(t) {
 		return // DynamoDB Local reports nothing of statements
 	}
 	for i := range at {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/schema"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -147,7 +147,7 @@ func TestWrongTarget(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := moved(t, 2)
-	s.target = enginetest.Table(t, "PK:S", "SK:S")
+	s.target = testengine.Table(t, "PK:S", "SK:S")
 	_, err := s.migration().Verify(ctx)
 	refused(t, err, "no migration of "+s.source+" was begun into the table "+s.target)
 	_, err = s.migration().Rollback(ctx)

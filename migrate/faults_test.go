@@ -12,9 +12,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -73,8 +73,8 @@ func TestStepsSurviveFaults(t *testing.T) {
 	t.Parallel()
 	every := draws.Times(800, 600, 80)
 	var hit, requests atomic.Int64
-	for _, n := range draws.Some(draws.Seed(t), int(faults.Faults), draws.Times(1, draws.All, draws.All)) {
-		what := faults.Fault(n)
+	for _, n := range draws.Some(draws.Seed(t), int(fakedynamo.Faults), draws.Times(1, draws.All, draws.All)) {
+		what := fakedynamo.Fault(n)
 		next, end := make(chan int), make(chan bool)
 		go func() {
 			for at := 1 + rand.IntN(every); ; at += every {
@@ -110,7 +110,7 @@ func TestStepsSurviveFaults(t *testing.T) {
 		}
 	}
 	t.Logf("%d faults, on each %d of the requests there or back, %d at most", hit.Load(), every,
-		requests.Load()/int64(faults.Faults))
+		requests.Load()/int64(fakedynamo.Faults))
 }
 
 // Each of the kinds by itself meets a fault at requests of its run and its rollback.
@@ -123,7 +123,7 @@ func TestEachKindSurvivesFaults(t *testing.T) {
 		kinds.Go(func() {
 			s := newSetup(t)
 			dead := s.kind(i)
-			for what := range faults.Faults {
+			for what := range fakedynamo.Faults {
 				at := 1 + rand.IntN(every)
 				for ; s.survivesFault(what, at, dead); at += every {
 					hit.Add(1)
@@ -134,15 +134,15 @@ func TestEachKindSurvivesFaults(t *testing.T) {
 	}
 	kinds.Wait()
 	t.Logf("%d faults, on each %d of the requests there or back, %d of the 40 kinds at most", hit.Load(), every,
-		requests.Load()/int64(faults.Faults))
+		requests.Load()/int64(fakedynamo.Faults))
 }
 
 const maxLanes = 10
 
 // survivesFault has a run and a rollback meet a fault at their n-th request, and reports whether one of
 // them had so many.
-func (s *setup) survivesFault(what faults.Fault, at, dead int) bool {
-	ctx := flow.WithoutPauses(context.Background())
+func (s *setup) survivesFault(what fakedynamo.Fault, at, dead int) bool {
+	ctx := request.WithoutPauses(context.Background())
 	fail := func(args ...any) bool {
 		s.Errorf("%s %d: %+v", what, at, args)
 		return false
@@ -173,7 +173,7 @@ func (s *setup) survivesFault(what faults.Fault, at, dead int) bool {
 }
 
 // failingStep does a step with a fault at its n-th request, and reports whether it came to that.
-func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int,
+func (s *setup) failingStep(ctx context.Context, what fakedynamo.Fault, at int,
 	step func(*migrate.Migration, context.Context) (*migrate.Report, error),
 ) bool {
 	s.Helper()
@@ -184,20 +184,20 @@ func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int,
 }
 
 // failing is failingStep of anything.
-func (s *setup) failing(ctx context.Context, what faults.Fault, at int,
+func (s *setup) failing(ctx context.Context, what fakedynamo.Fault, at int,
 	do func(*migrate.Migration, context.Context) error,
 ) bool {
 	s.Helper()
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
-	b := &faults.Transport{At: at, Fault: what, Kill: kill}
+	b := &fakedynamo.Transport{At: at, Fault: what, Kill: kill}
 	m, err := migrate.Open(ctx, &expected{Client: b.Client(s.client), of: s.client}, s.layout(), s.source,
 		migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 	if err != nil {
 		s.Fatal(err)
 	}
 	if err := do(m, ctx); err != nil && !errors.Is(err, context.Canceled) &&
-		!strings.Contains(err.Error(), faults.Err.Error()) {
+		!strings.Contains(err.Error(), fakedynamo.Err.Error()) {
 		s.Errorf("%s %d: %v", what, at, err)
 	}
 	return b.Sent() >= at
@@ -208,7 +208,7 @@ func (s *setup) failing(ctx context.Context, what faults.Fault, at int,
 // monoliths.
 func TestReplace(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for i := range 12 {
 		s.put(document(fmt.Sprint("p", i), i))

@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -64,7 +64,7 @@ func (s *setup) exported(to migrate.Files, files int) {
 // deleted ones. A later run without the export moves new ones. The run continues from its checkpoint.
 func TestRunFromExport(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	files := migrate.Folder(t.TempDir())
 	s := newSetup(t)
 	for i := range 30 {
@@ -240,7 +240,7 @@ func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
 // others again.
 func TestImport(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	items := 0
 	for i := range 20 {
@@ -324,7 +324,7 @@ func TestImportLive(t *testing.T) {
 // no items of a deleted one remain.
 func TestTwoExports(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for i := range 150 {
 		s.put(document(fmt.Sprint("p", i), i%3))
@@ -408,7 +408,7 @@ func TestImportThatIsNotWhole(t *testing.T) {
 // A run that continues from a checkpoint keeps the dead letters of the part before it.
 func TestDeadLettersStay(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for i := range 250 {
 		s.put(attributes{"name": textValue(fmt.Sprint("dead", i)), "events": textValue("no list")})

@@ -14,10 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -101,7 +101,7 @@ func (s *setup) has(value string) bool {
 // rollback's own: the writes of the new layout are kept.
 func TestForeignPutDuringARollbackIsNoRestore(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	every := draws.Times(9, 4, 1) // request has the foreign one before it
 	for at := 1; ; at += every {
 		s := newSetup(t)
@@ -135,7 +135,7 @@ func TestForeignPutDuringARollbackIsNoRestore(t *testing.T) {
 // the monolith, or kept.
 func TestForeignItemDuringARollbackIsKept(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	every := draws.Times(9, 4, 1) // request has the foreign one before it
 	for _, sk := range []string{"TAG#latest", "HEAD"} {
 		for at, hit := 1, true; hit; at += every {
@@ -190,7 +190,7 @@ func (s *setup) valueName(sk string) string {
 // other items, and says so.
 func TestRollbackKeepsTheMonolithOfALostRoot(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 3))
 	if _, err := s.migration().Run(ctx); err != nil {
@@ -214,7 +214,7 @@ func TestRollbackKeepsTheMonolithOfALostRoot(t *testing.T) {
 // A rollback counts an entity that it leaves once.
 func TestRollbackCountsAnEntityOnce(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 2))
 	if _, err := s.migration().Run(ctx); err != nil {
@@ -250,7 +250,7 @@ func (s *setup) settleResult(ctx context.Context, keep, description string) {
 // again, or was moved by a claim which took over another, or was deleted.
 func TestSettleLeadsOutOfEachState(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, keep := range []string{"monolith", "collection"} {
 		for state, is := range map[string]struct {
 			make func(s *setup, w *migrate.Wrapped[Package])
@@ -272,7 +272,7 @@ func TestSettleLeadsOutOfEachState(t *testing.T) {
 				s.inserts(ctx, w)
 			}, "again"},
 			"taken over": {func(s *setup, w *migrate.Wrapped[Package]) {
-				s.moves(ctx, faults.Before(s.client, "UpdateItem", `"name":{"S":"a"}`, func() { s.deadRun(ctx) }))
+				s.moves(ctx, fakedynamo.Before(s.client, "UpdateItem", `"name":{"S":"a"}`, func() { s.deadRun(ctx) }))
 			}, "Package a"},
 		} {
 			s := newSetup(t)
@@ -301,7 +301,7 @@ func TestSettleLeadsOutOfEachState(t *testing.T) {
 // if a foreign program has changed the monolith since.
 func TestSettleEndsAMoveOfAChangedMonolith(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 3))
 	var claimed atomic.Bool
@@ -331,7 +331,7 @@ func TestSettleEndsAMoveOfAChangedMonolith(t *testing.T) {
 // and that has the key of a monolith.
 func TestSettleLeavesCollectionOfAnotherMigration(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, keep := range []string{"monolith", "collection"} {
 		s := moved(t, 1) // p0, of the first table
 		if _, err := s.migration().Cutover(ctx); err != nil {
@@ -340,7 +340,7 @@ func TestSettleLeavesCollectionOfAnotherMigration(t *testing.T) {
 		if _, err := s.migration().Contract(ctx, s.source, false); err != nil {
 			t.Fatal(err)
 		}
-		s.source = enginetest.Table(t, "name:S", "")
+		s.source = testengine.Table(t, "name:S", "")
 		other := document("p0", 1)
 		other["description"] = textValue("of the second table")
 		s.put(other)
@@ -404,7 +404,7 @@ func (s *setup) inserts(ctx context.Context, w *migrate.Wrapped[Package]) {
 // contract it is refused.
 func TestKeepMonolithDuringOtherSteps(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	every := draws.Times(7, 4, 1) // request is where the rollback dies
 	for at := 1; ; at += every {
 		s := newSetup(t)
@@ -432,7 +432,7 @@ func TestKeepMonolithDuringOtherSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	var result error
-	c := faults.Before(s.client, "DeleteTable", "", func() {
+	c := fakedynamo.Before(s.client, "DeleteTable", "", func() {
 		s.foreign("p0", "late")
 		result = settles("monolith", s.migration(), ctx, "p0")
 	})

@@ -65,8 +65,8 @@ func inBackground(do func()) <-chan struct{} {
 	return done
 }
 
-// request matches requests of an operation whose bodies contain all of some texts.
-func request(operation string, texts ...string) func(o, body string) bool {
+// matching matches requests of an operation whose bodies contain all of some texts.
+func matching(operation string, texts ...string) func(o, body string) bool {
 	return func(o, body string) bool {
 		return o == operation && !slices.ContainsFunc(texts, func(t string) bool { return !strings.Contains(body, t) })
 	}

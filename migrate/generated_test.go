@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -167,7 +167,7 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 // dead letters and do not change.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	seed := draws.Seed(t)
 	var dead []string
@@ -200,7 +200,7 @@ func TestGenerated(t *testing.T) {
 	// A live root has the time at which it went live, in epoch seconds, which need a byte less if they
 	// end with 0. An item may reach the next KB by that. The engine measures some numbers differently
 	// from the rule.
-	if off := max(2, plan.WCU/5000); math.Abs(r.This.WCU-plan.WCU) > off || enginetest.ReportsTransactions(t) &&
+	if off := max(2, plan.WCU/5000); math.Abs(r.This.WCU-plan.WCU) > off || testengine.ReportsTransactions(t) &&
 		math.Abs(r.This.ConsumedWCU-plan.WCU) > off {
 		t.Errorf("seed %d: it took %v WCU, %v as reported, and %v were planned", seed, r.This.WCU, r.This.ConsumedWCU,
 			plan.WCU)

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/testing/enginetest"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 	"github.com/itemize/itemize/query"
@@ -57,7 +57,7 @@ type tickets struct {
 func newTickets(t *testing.T) *tickets {
 	t.Helper()
 	ctx := context.Background()
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	s := &tickets{&setup{TB: t, client: client, docs: map[string]attributes{}}, layoutOf[Ticket](t), nil}
 	name := fmt.Sprintf("%s-%d", t.Name(), time.Now().UnixNano())
 	s.source, s.target = name+"-monoliths", name
@@ -154,7 +154,7 @@ func TestIndexes(t *testing.T) {
 		t.Fatalf("%+v, %v; planned were %+v; %+v", r, err, plan, status)
 	}
 	// DynamoDB Local reports nothing of statements
-	if enginetest.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU {
+	if testengine.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU {
 		t.Errorf("it took %v WCU, and %v were planned", r.This.ConsumedWCU, plan.WCU)
 	}
 	owned, err := query.Of[Ticket](s.users.Index("byOwner", "bob")).Count(ctx, s.users)
@@ -171,7 +171,7 @@ func TestIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if enginetest.ReportsTransactions(t) && back.This.ConsumedWCU != back.This.WCU {
+	if testengine.ReportsTransactions(t) && back.This.ConsumedWCU != back.This.WCU {
 		t.Errorf("the way back took %v WCU, and %v were predicted", back.This.ConsumedWCU, back.This.WCU)
 	}
 	s.cameBack()
@@ -247,7 +247,7 @@ func TestIndexesOfOneTable(t *testing.T) {
 	if err != nil || r.This.Moved != 6 || r.This.WCU != plan.WCU {
 		t.Fatalf("%+v, %v; planned were %+v", r, err, plan)
 	}
-	if enginetest.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU {
+	if testengine.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU {
 		t.Errorf("it took %v WCU, and %v were planned", r.This.ConsumedWCU, plan.WCU)
 	}
 	n, err := query.Of[Ticket](s.users.Index("byState", "s")).Count(ctx, s.users)
@@ -433,8 +433,8 @@ type (
 func newVisas(t *testing.T) (*tickets, *mapper.Mapper[Visa]) {
 	t.Helper()
 	s := &tickets{&setup{
-		TB: t, client: enginetest.Start(t).Client(), source: enginetest.Table(t, "ID:S", ""),
-		target: enginetest.Table(t, "PK:S", "SK:S"), docs: map[string]attributes{},
+		TB: t, client: testengine.Start(t).Client(), source: testengine.Table(t, "ID:S", ""),
+		target: testengine.Table(t, "PK:S", "SK:S"), docs: map[string]attributes{},
 	}, layoutOf[Visa](t), nil}
 	m, err := mapper.New[Visa](s.client, mapper.Table(s.target))
 	if err != nil {
@@ -553,7 +553,7 @@ func TestInsertDuringTheRollbackOfAnExpiredEntity(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready, release, done := make(chan bool), make(chan bool), make(chan error, 1)
-	c := faults.Before(s.client, "TransactWriteItems", "VISA#a", func() { close(ready); <-release })
+	c := fakedynamo.Before(s.client, "TransactWriteItems", "VISA#a", func() { close(ready); <-release })
 	m, err := mapper.New[Visa](c, mapper.Table(s.target))
 	if err != nil {
 		t.Fatal(err)
@@ -563,7 +563,7 @@ func TestInsertDuringTheRollbackOfAnExpiredEntity(t *testing.T) {
 		done <- err
 	}()
 	<-ready
-	back := faults.Before(s.client, "PutItem", `"Owner"`, func() {
+	back := fakedynamo.Before(s.client, "PutItem", `"Owner"`, func() {
 		close(release)
 		if err := <-done; err == nil {
 			t.Error("it was inserted")

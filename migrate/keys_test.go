@@ -18,7 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/save/write"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -50,7 +50,7 @@ type rooms struct {
 
 func newRooms(t *testing.T, source, target string, o ...migrate.Option) *rooms {
 	t.Helper()
-	return &rooms{t, enginetest.Start(t).Client(), layoutOf[Room](t), source, target, o, map[string]attributes{}}
+	return &rooms{t, testengine.Start(t).Client(), layoutOf[Room](t), source, target, o, map[string]attributes{}}
 }
 
 func layoutOf[T any](t testing.TB) *migrate.Layout {
@@ -229,7 +229,7 @@ func (s *rooms) contract(ctx context.Context, n, strangers int) {
 // A table with a sort key, of which both keys are fields; several entities are in one partition of the model's.
 func TestHashAndRange(t *testing.T) {
 	t.Parallel()
-	s := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), enginetest.Table(t, "PK:S", "SK:S"))
+	s := newRooms(t, testengine.Table(t, "Building:S", "no:N"), testengine.Table(t, "PK:S", "SK:S"))
 	for n := range 6 {
 		s.put(room("north", n), nil)
 		s.put(room("south", n), nil)
@@ -249,7 +249,7 @@ func (s *rooms) insertForeign(keys attributes) {
 // Monoliths among the items of the model, under the same partition keys, together with items of others.
 func TestOwnTable(t *testing.T) {
 	t.Parallel()
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	s := newRooms(t, table, table, migrate.Keys("", "DOC#{Number:04}"))
 	for n := range 6 {
 		for _, building := range []string{"north", "south"} {
@@ -266,7 +266,7 @@ func TestOwnTable(t *testing.T) {
 // without a sort key.
 func TestKeysOfTexts(t *testing.T) {
 	t.Parallel()
-	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
+	s := newRooms(t, testengine.Table(t, "id:S", ""), testengine.Table(t, "PK:S", "SK:S"),
 		migrate.Keys("room/{Building}/{Number}", ""))
 	for n := range 6 {
 		s.put(room("north", n), attributes{"id": textValue(fmt.Sprintf("room/north/%04d", n))})
@@ -279,8 +279,8 @@ func TestKeysOfTexts(t *testing.T) {
 // before anything is read.
 func TestKeysThatAreRefused(t *testing.T) {
 	t.Parallel()
-	own, other, plain := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"),
-		enginetest.Table(t, "id:S", "")
+	own, other, plain := testengine.Table(t, "PK:S", "SK:S"), testengine.Table(t, "PK:S", "SK:S"),
+		testengine.Table(t, "id:S", "")
 	for _, x := range []struct {
 		source, hash, sort, want string
 	}{
@@ -330,8 +330,8 @@ type Log struct {
 func TestKeysOfTwo(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	target, plain, numbers := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", ""),
-		enginetest.Table(t, "id:N", "")
+	target, plain, numbers := testengine.Table(t, "PK:S", "SK:S"), testengine.Table(t, "id:S", ""),
+		testengine.Table(t, "id:N", "")
 	repos, logs := layoutOf[Repo](t), layoutOf[Log](t)
 	for _, x := range []struct {
 		layout       *migrate.Layout
@@ -345,7 +345,7 @@ func TestKeysOfTwo(t *testing.T) {
 		{logs, plain, "log/{At:date}", "the value of At cannot be read back"},
 		{logs, plain, "log/{At}", ""},
 	} {
-		_, err := migrate.Open(ctx, enginetest.Start(t).Client(), x.layout, x.source, migrate.Keys(x.hash, ""),
+		_, err := migrate.Open(ctx, testengine.Start(t).Client(), x.layout, x.source, migrate.Keys(x.hash, ""),
 			migrate.Tables(func(string) string { return target }))
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v", x.hash, err)
@@ -380,7 +380,7 @@ func TestPartsThatCouldBeAnothers(t *testing.T) {
 func TestOtherKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
+	s := newRooms(t, testengine.Table(t, "id:S", ""), testengine.Table(t, "PK:S", "SK:S"),
 		migrate.Keys("room#{Building}#{Number}", ""))
 	s.put(room("north", 7), attributes{"id": textValue("room#north#0007")})
 	s.put(room("north", 8), attributes{"id": textValue("room#north#8")})
@@ -407,9 +407,9 @@ func TestOtherKeys(t *testing.T) {
 func TestTwoSources(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	target := enginetest.Table(t, "PK:S", "SK:S")
-	a := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), target)
-	b := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), target)
+	target := testengine.Table(t, "PK:S", "SK:S")
+	a := newRooms(t, testengine.Table(t, "Building:S", "no:N"), target)
+	b := newRooms(t, testengine.Table(t, "Building:S", "no:N"), target)
 	a.put(room("north", 1), nil)
 	b.put(room("south", 2), nil)
 	if _, err := a.migration().Run(ctx); err != nil {
@@ -465,9 +465,9 @@ type FieldKey struct {
 func TestTablesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	client := enginetest.Start(t).Client()
-	own, plain, numbers := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", ""),
-		enginetest.Table(t, "PK:N", "SK:S")
+	client := testengine.Start(t).Client()
+	own, plain, numbers := testengine.Table(t, "PK:S", "SK:S"), testengine.Table(t, "id:S", ""),
+		testengine.Table(t, "PK:N", "SK:S")
 	to := func(name string) migrate.Option { return migrate.Tables(func(string) string { return name }) }
 	_, err := migrate.Open(ctx, client, layoutOf[FieldKey](t), plain, migrate.Keys("pkg#{Name}", ""), to(own))
 	refused(t, err, "the key id of the table "+plain+" is a field of the model, so that it needs no template")
@@ -488,7 +488,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 func TestKeysThatResemble(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
+	s := newRooms(t, testengine.Table(t, "id:S", ""), testengine.Table(t, "PK:S", "SK:S"),
 		migrate.Keys("room#{Building}#{Number}", ""))
 	s.put(room("north", 7), attributes{"id": textValue("room#north#7")})
 	folder := migrate.Folder(t.TempDir())
@@ -540,9 +540,9 @@ func TestKeysThatResemble(t *testing.T) {
 func TestRollbackTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	own := enginetest.Table(t, "PK:S", "SK:S")
+	own := testengine.Table(t, "PK:S", "SK:S")
 	for _, s := range []*rooms{
-		newRooms(t, enginetest.Table(t, "Building:S", "no:N"), enginetest.Table(t, "PK:S", "SK:S")),
+		newRooms(t, testengine.Table(t, "Building:S", "no:N"), testengine.Table(t, "PK:S", "SK:S")),
 		newRooms(t, own, own, migrate.Keys("", "DOC#{Number:04}")),
 	} {
 		keys := attributes{}
@@ -580,8 +580,8 @@ func TestRollbackTwice(t *testing.T) {
 func TestRemovingEnds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	target := enginetest.Table(t, "PK:S", "SK:S")
-	a := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), target)
+	target := testengine.Table(t, "PK:S", "SK:S")
+	a := newRooms(t, testengine.Table(t, "Building:S", "no:N"), target)
 	a.put(room("north", 1), nil)
 	cutOver := func() {
 		for _, step := range []func() error{
@@ -614,7 +614,7 @@ func TestRemovingEnds(t *testing.T) {
 	if _, err := a.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &a.source}); err != nil {
 		t.Fatal(err)
 	}
-	b := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), target)
+	b := newRooms(t, testengine.Table(t, "Building:S", "no:N"), target)
 	b.put(room("south", 3), nil)
 	if r, err := b.migration().Run(ctx); err != nil || r.This.Moved != 1 {
 		t.Errorf("%+v, %v", r, err)
@@ -643,7 +643,7 @@ func (l *lastWrite) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
 func TestCutoverOfNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
+	s := newRooms(t, testengine.Table(t, "id:S", ""), testengine.Table(t, "PK:S", "SK:S"),
 		migrate.Keys("room#{Building}#{Number}", ""))
 	s.insertForeign(attributes{"id": textValue("hall")})
 	all := func() error {

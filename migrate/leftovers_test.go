@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -90,7 +90,7 @@ func (b *beforeCommit) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemIn
 // if that run died, continues, or was an import.
 func TestRemovedElementsAreNotMoved(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, how := range []string{"a dead run", "an import", "a run"} {
 		s := newSetup(t)
 		s.put(document("a", 3))
@@ -120,12 +120,12 @@ func TestRemovedElementsAreNotMoved(t *testing.T) {
 // has put it removes.
 func TestSlowRunLeavesNoParts(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for what, deletes := range map[string]bool{"changed": false, "deleted": true, "changed and deleted": true} {
 		s := newSetup(t)
 		s.put(document("a", 3))
 		w, m := s.wrapped()
-		r, err := s.over(faults.Before(s.client, "BatchExecuteStatement", "EVENT#", func() {
+		r, err := s.over(fakedynamo.Before(s.client, "BatchExecuteStatement", "EVENT#", func() {
 			if what != "deleted" {
 				if _, err := w.Update(ctx, m.Key("a"),
 					func(p *Package) error { p.Events = nil; return nil }); err != nil {
@@ -152,15 +152,15 @@ func TestSlowRunLeavesNoParts(t *testing.T) {
 // together with a run that has died.
 func TestDeadDeleteAndDeadRunLeaveNothing(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	every := draws.Times(9, 4, 1) // request meets a fault
-	for what := range faults.Faults {
+	for what := range fakedynamo.Faults {
 		for at := 1; ; at += every {
 			s := newSetup(t)
 			s.put(document("a", 3))
 			s.deadRun(ctx)
 			dies, kill := context.WithCancel(ctx)
-			f := &faults.Transport{At: at, Fault: what, Kill: kill}
+			f := &fakedynamo.Transport{At: at, Fault: what, Kill: kill}
 			c := f.Client(s.client)
 			m, err := mapper.New[Package](c, mapper.Table(s.target))
 			if err != nil {
@@ -194,7 +194,7 @@ func TestDeadDeleteAndDeadRunLeaveNothing(t *testing.T) {
 // rollback those of an entity whose root has expired.
 func TestVerifyAndRollbackRemoveLeftovers(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := moved(t, 1)
 	left := maps.Clone(s.collections()[slices.IndexFunc(s.collections(), func(a attributes) bool {
 		return strings.HasPrefix(text(a["SK"]), "TAG#")

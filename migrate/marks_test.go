@@ -8,8 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -18,7 +18,7 @@ import (
 // had written the same content again.
 func TestMarkOfARemovedClaim(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for how, between := range map[string]func(s *setup){
 		"the old program deletes it, an update removes the claim, " +
 			"the old program inserts the same again": func(s *setup) {
@@ -48,7 +48,7 @@ func TestMarkOfARemovedClaim(t *testing.T) {
 	} {
 		s := newSetup(t)
 		s.put(document("a", 3))
-		r, err := s.over(faults.Before(s.client, "UpdateItem", `"name":{"S":"a"}`, func() { between(s) })).Run(ctx)
+		r, err := s.over(fakedynamo.Before(s.client, "UpdateItem", `"name":{"S":"a"}`, func() { between(s) })).Run(ctx)
 		if err != nil {
 			t.Errorf("%s: %v", how, err)
 		}
@@ -70,18 +70,18 @@ func TestMarkOfARemovedClaim(t *testing.T) {
 // A deleted entity stays deleted, if another program has made it live for the run that marked its monolith.
 func TestDeletedDuringARollbackStaysDeleted(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.mustRun(ctx) // of nothing: it has begun
 	s.put(document("a", 3))
-	back, afterSource := s.gated(request("Scan", s.target))
+	back, afterSource := s.gated(matching("Scan", s.target))
 	rolled := inBackground(func() {
 		if r, err := s.over(back, migrate.Segments(1)).Rollback(ctx); err != nil {
 			t.Errorf("%+v %v", r, err)
 		}
 	})
 	s.held(afterSource)
-	mover, beforeLive := s.gated(request("PutItem", "PACKAGE#a", `"live"`))
+	mover, beforeLive := s.gated(matching("PutItem", "PACKAGE#a", `"live"`))
 	moving := inBackground(func() { // an update that moves the entity, without its save
 		w, m := s.through(mover)
 		_, _ = w.Update(ctx, m.Key("a"), func(*Package) error { return errors.New("no change") })
@@ -111,12 +111,12 @@ func TestDeletedDuringARollbackStaysDeleted(t *testing.T) {
 // A run that a rollback stops removes the parts of each entity that it had begun to move.
 func TestRunDuringARollbackLeavesNoParts(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for _, name := range []string{"a", "b", "c"} {
 		s.put(document(name, 3))
 	}
-	c := faults.Before(s.client, "BatchExecuteStatement", "EVENT#", func() { s.rollBack(ctx, s.client) })
+	c := fakedynamo.Before(s.client, "BatchExecuteStatement", "EVENT#", func() { s.rollBack(ctx, s.client) })
 	if _, err := s.over(c, migrate.Segments(1)).Run(ctx); err == nil {
 		t.Error("the run does not say that it was rolled back")
 	}
@@ -129,7 +129,7 @@ func TestRunDuringARollbackLeavesNoParts(t *testing.T) {
 // is.
 func TestKeepMonolithDuringAnInsert(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 3))
 	s.mustRun(ctx)
@@ -137,7 +137,7 @@ func TestKeepMonolithDuringAnInsert(t *testing.T) {
 	s.deletes(ctx, w)
 	s.foreign("a", "late")
 	var inserted error
-	c := faults.Before(s.client, "UpdateItem", `"name":{"S":"a"}`,
+	c := fakedynamo.Before(s.client, "UpdateItem", `"name":{"S":"a"}`,
 		func() { _, inserted = w.Insert(ctx, Package{Name: "a", Description: "again"}) })
 	result := settles("monolith", s.over(c), ctx, "a")
 	e, err := w.Load(ctx, m.Key("a"))
@@ -150,7 +150,7 @@ func TestKeepMonolithDuringAnInsert(t *testing.T) {
 // A rollback knows the monolith that it has written by its version, also of an entity without an incarnation.
 func TestForeignPutDuringRollbackOfForeignEntity(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.mustRun(ctx) // begun
 	for _, a := range []attributes{
@@ -167,7 +167,7 @@ func TestForeignPutDuringRollbackOfForeignEntity(t *testing.T) {
 	}
 	late := document("z", 1)
 	late["description"] = textValue("late")
-	c, g := s.gated(request("TransactWriteItems", `"`+s.source+`"`))
+	c, g := s.gated(matching("TransactWriteItems", `"`+s.source+`"`))
 	done := inBackground(func() {
 		if r, err := s.over(c, migrate.Segments(1)).Rollback(ctx); err != nil || r.This.Conflicts != 1 {
 			t.Errorf("%+v, %v", r, err)

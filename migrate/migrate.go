@@ -21,8 +21,7 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/request/explain"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -65,9 +64,9 @@ type options struct {
 	key, sort string
 	segments  []int
 	of        int
-	wcu       *flow.Limiter
+	wcu       *request.Limiter
 	// reads is the rate of the scan, and writes the initial rate of wcu.
-	reads, writes flow.Rate
+	reads, writes request.Rate
 	progress      []func(Report, report.Progress)
 	prices        forecast.Prices
 	now           func() time.Time
@@ -108,11 +107,13 @@ func Segment(i, of int) Option {
 // WriteRate limits the WCU a second: no second has more than the rate and one item.
 // [Migration.SetWriteRate] changes it.
 func WriteRate(wcu float64) Option {
-	return optionFunc(func(o *options) { o.wcu, o.writes = flow.NewLimiter(wcu), flow.RateOf(wcu) })
+	return optionFunc(func(o *options) { o.wcu, o.writes = request.NewLimiter(wcu), request.RateOf(wcu) })
 }
 
 // ReadRate limits the RCU a second of the scan.
-func ReadRate(rcu float64) Option { return optionFunc(func(o *options) { o.reads = flow.RateOf(rcu) }) }
+func ReadRate(rcu float64) Option {
+	return optionFunc(func(o *options) { o.reads = request.RateOf(rcu) })
+}
 
 // Replace lets a run delete each monolith after its collection is live and was compared with it. It
 // costs the write units of the monolith once more, and the reads of both. A verification does not see
@@ -133,7 +134,7 @@ func Prices(p forecast.Prices) Option { return optionFunc(func(o *options) { o.p
 
 // SetWriteRate changes the rate of a migration with [WriteRate], also while it runs. 0 pauses it.
 func (m *Migration) SetWriteRate(wcu float64) error {
-	if err := flow.RateOf(wcu).Check(); wcu != 0 && err != nil {
+	if err := request.RateOf(wcu).Check(); wcu != 0 && err != nil {
 		return fmt.Errorf("%s: SetWriteRate got %w", m.layout.Model, err)
 	}
 	if m.wcu == nil {
@@ -311,7 +312,7 @@ func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDe
 			m.layout.Model, errNoTable, t.Name)
 	}
 	if err != nil {
-		return nil, explain.Error(ctx, m.client, m.layout.Model, []*item.Table{t}, err)
+		return nil, request.Explain(ctx, m.client, m.layout.Model, []*item.Table{t}, err)
 	}
 	return out.Table, nil
 }
@@ -371,7 +372,7 @@ func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool,
 ) (read.Usage, error) {
 	var mu sync.Mutex
 	var sum read.Usage
-	err := flow.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
+	err := request.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
 		var failed error
 		var u read.Usage
 		at := read.Segment{Table: table, Number: m.segments[i], Of: m.of, Strong: strong, Rate: m.pace()}
@@ -412,4 +413,4 @@ func (m *Migration) isMonolith(f *item.Image) bool {
 }
 
 // pace returns the read limiter of one segment.
-func (m *Migration) pace() *flow.Limiter { return m.reads.Limiter(len(m.segments)) }
+func (m *Migration) pace() *request.Limiter { return m.reads.Limiter(len(m.segments)) }

@@ -19,9 +19,9 @@ import (
 	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/schema"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -70,8 +70,8 @@ func newSetup(t testing.TB) *setup {
 		t.Fatal(err)
 	}
 	return &setup{
-		t, enginetest.Start(t).Client(), lock,
-		enginetest.Table(t, "name:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
+		t, testengine.Start(t).Client(), lock,
+		testengine.Table(t, "name:S", ""), testengine.Table(t, "PK:S", "SK:S"),
 		map[string]map[string]types.AttributeValue{},
 	}
 }
@@ -162,7 +162,7 @@ func (s *setup) came() {
 // these writes.
 func TestWholeMigration(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for i := range 40 {
 		s.put(document(fmt.Sprint("p", i), min(i*3, draws.Times(30, 120, 120))))
@@ -184,7 +184,7 @@ func TestWholeMigration(t *testing.T) {
 		t.Fatalf("%+v, %v; planned were %+v", r, err, plan)
 	}
 	// DynamoDB Local reports nothing of statements
-	if enginetest.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU {
+	if testengine.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU {
 		t.Errorf("it took %v WCU, and %v were planned", r.This.ConsumedWCU, plan.WCU)
 	}
 	users, err := mapper.New[Package](s.client, mapper.Table(s.target))
@@ -251,7 +251,7 @@ func TestWholeMigration(t *testing.T) {
 // Real documents, there and back.
 func TestPackages(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	files, err := filepath.Glob("testdata/packages/*.json")
 	if err != nil || len(files) < 6 {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -18,14 +18,14 @@ import (
 // A contract enters its phase before it looks at the entities: so that no settle makes a monolith behind the look.
 func TestKeepMonolithBeforeAContractRemoves(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, itemByItem := range []bool{false, true} {
 		s := moved(t, 2)
 		if _, err := s.migration().Cutover(ctx); err != nil {
 			t.Fatal(err)
 		}
 		var result error
-		c := faults.Before(s.client, "PutItem", `"removing"`, func() {
+		c := fakedynamo.Before(s.client, "PutItem", `"removing"`, func() {
 			s.foreign("p0", "late")
 			result = settles("monolith", s.migration(), ctx, "p0")
 		})
@@ -42,11 +42,11 @@ func TestKeepMonolithBeforeAContractRemoves(t *testing.T) {
 // A rollback that was paused writes no monolith in a later migration, during a contract.
 func TestPausedRollbackDuringAContract(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 3))
 	s.mustRun(ctx)
-	one, first := s.gated(request("UpdateItem", `"rollingback"`))
+	one, first := s.gated(matching("UpdateItem", `"rollingback"`))
 	paused := inBackground(func() {
 		if _, err := s.over(one, migrate.Segments(1)).Rollback(ctx); err == nil ||
 			!strings.Contains(err.Error(), "has ended the rollback") {
@@ -62,7 +62,7 @@ func TestPausedRollbackDuringAContract(t *testing.T) {
 	if _, err := s.migration().Cutover(ctx); err != nil {
 		t.Fatal(err)
 	}
-	c := faults.Before(s.client, "DeleteTable", "", func() { first.release(); s.waits(paused) })
+	c := fakedynamo.Before(s.client, "DeleteTable", "", func() { first.release(); s.waits(paused) })
 	r, err := s.over(c).Contract(ctx, s.source, false)
 	w, m := s.wrapped()
 	if _, lerr := w.Load(ctx, m.Key("a")); lerr != nil {
@@ -73,7 +73,7 @@ func TestPausedRollbackDuringAContract(t *testing.T) {
 // A run after the contract, such as a job that is retried, changes nothing.
 func TestRunBehindAContract(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, dead := range []bool{false, true} {
 		s := moved(t, 2)
 		w, m := s.wrapped() // an application, started before
@@ -138,7 +138,7 @@ func TestRunBehindAContract(t *testing.T) {
 // A contract that has ended stays ended, also for a rollback that has read the phase before.
 func TestRollbackDuringTheEndOfAContract(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for at := 1; at <= 8; at++ {
 		s := moved(t, 2)
 		w, m := s.wrapped()
@@ -171,7 +171,7 @@ func TestRollbackDuringTheEndOfAContract(t *testing.T) {
 // A rollback reads the phase and the note of one migration, though another one begins in between.
 func TestRollbackWithTheNoteOfAnotherRound(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	most := draws.Times(1, 1, 9) // requests between the two
 	for i := 1; i <= 8; i++ {
 		for j := i; j <= min(9, i+most); j++ {
@@ -212,10 +212,10 @@ func TestRollbackWithTheNoteOfAnotherRound(t *testing.T) {
 // A cut-over is of the migration that it has verified.
 func TestCutoverOfAnotherRound(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := moved(t, 2)
 	w, _ := s.wrapped()
-	c := faults.Before(s.client, "PutItem", `"cutOver"`, func() {
+	c := fakedynamo.Before(s.client, "PutItem", `"cutOver"`, func() {
 		s.rollBack(ctx, s.client)
 		if _, err := w.Insert(ctx, Package{Name: "e"}); err != nil {
 			t.Error(err)
@@ -229,7 +229,7 @@ func TestCutoverOfAnotherRound(t *testing.T) {
 // A slow delete removes no monolith that was marked for the next entity of its key.
 func TestSlowDeleteRemovesNoMovedMonolith(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	_, m := s.wrapped()
 	if _, err := m.Save(ctx,
@@ -238,7 +238,7 @@ func TestSlowDeleteRemovesNoMovedMonolith(t *testing.T) {
 	}
 	s.put(document("a", 3))
 	s.mustRun(ctx)
-	back, atSource := s.gated(request("Scan", `"`+s.source+`"`))
+	back, atSource := s.gated(matching("Scan", `"`+s.source+`"`))
 	rolled := inBackground(func() {
 		if r, err := s.over(back, migrate.Segments(1)).Rollback(ctx); err != nil || r.This.Conflicts > 0 {
 			t.Errorf("%+v %v", r, err)

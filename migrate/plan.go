@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/migration/report"
-	"github.com/itemize/itemize/internal/model/gate"
 	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/naming"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
 )
@@ -332,7 +332,7 @@ func (x *planning) advise() {
 	}
 	n := 0 // of names that are data
 	maps.DeleteFunc(p.Unclaimed, func(name string, have int) bool {
-		data := !gate.Printable(name) || gate.IsData(name, have, p.Entities-p.Marked)
+		data := !naming.Printable(name) || naming.IsData(name, have, p.Entities-p.Marked)
 		if data {
 			n++
 		}

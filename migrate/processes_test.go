@@ -17,7 +17,7 @@ import (
 
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/engines"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		p.main()
 		return
 	}
-	enginetest.Run(m)
+	testengine.Run(m)
 }
 
 // program is one of an application: a writer of that name, or a reader where it is "". It runs until its input ends.
@@ -224,7 +224,7 @@ func TestSeveralProcesses(t *testing.T) {
 	seed := draws.Seed(t)
 	a := &application{T: t, did: map[string]int{}}
 	program := func(name string, n uint64) program {
-		return program{enginetest.Start(t).Endpoint, s.lock, s.source, s.target, name, entities, seed + n}
+		return program{testengine.Start(t).Endpoint, s.lock, s.source, s.target, name, entities, seed + n}
 	}
 	var ends []func()
 	var kill func()

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/testing/enginetest"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -49,7 +49,7 @@ func TestDeleteDuringARun(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w, m := s.through(faults.Before(s.client, tt.operation, tt.text, func() {
+		w, m := s.through(fakedynamo.Before(s.client, tt.operation, tt.text, func() {
 			step := s.migration().Rollback
 			if tt.run {
 				step = s.migration().Run
@@ -96,7 +96,7 @@ func TestBothDuringARollback(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := moved(t, 1)
-	w, m := s.through(faults.Before(s.client, "GetItem", `"p0"`, func() {
+	w, m := s.through(fakedynamo.Before(s.client, "GetItem", `"p0"`, func() {
 		if _, err := s.migration().Rollback(ctx); err != nil {
 			t.Error(err)
 		}
@@ -119,7 +119,7 @@ func TestRolledBackTwice(t *testing.T) {
 	if _, err := first.Rollback(ctx); err != nil {
 		t.Fatal(err)
 	}
-	s.source = enginetest.Table(t, "name:S", "")
+	s.source = testengine.Table(t, "name:S", "")
 	s.put(document("b", 2))
 	if _, err := s.migration().Run(ctx); err != nil {
 		t.Fatal(err)
@@ -153,8 +153,8 @@ func TestTwoBeginAtOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			first := s.over(faults.Before(s.client, operation, s.target, func() {
-				s.source = enginetest.Table(t, "name:S", "")
+			first := s.over(fakedynamo.Before(s.client, operation, s.target, func() {
+				s.source = testengine.Table(t, "name:S", "")
 				s.put(document(fmt.Sprint("b", i), 2))
 				if _, err := s.migration().Run(ctx); err != nil {
 					t.Error(err)
@@ -175,7 +175,10 @@ func TestContractKeepsWhatIsWritten(t *testing.T) {
 	if _, err := s.migration().Cutover(ctx); err != nil {
 		t.Fatal(err)
 	}
-	c := faults.Before(s.client, "DeleteItem", s.source, func() { s.put(document("p0", 5)); s.put(document("p1", 5)) })
+	c := fakedynamo.Before(s.client, "DeleteItem", s.source, func() {
+		s.put(document("p0", 5))
+		s.put(document("p1", 5))
+	})
 	_, err := s.over(c).Contract(ctx, s.source, true)
 	if err == nil || !strings.Contains(err.Error(),
 		"monoliths were written in the old layout during the removal, and are kept") {
@@ -201,7 +204,7 @@ func two(t *testing.T) (s *setup, second string) {
 	if _, err := s.migration().Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	return s, enginetest.Table(t, "name:S", "")
+	return s, testengine.Table(t, "name:S", "")
 }
 
 // Whatever a rollback of one migration meets of another, which has begun since, it leaves alone:
@@ -218,7 +221,7 @@ func TestRollbackDuringAnotherMigration(t *testing.T) {
 			return s.migration()
 		}
 		if slow { // before its scan of the model's table another rollback ends, and the second migration moves b
-			m := s.over(faults.Before(s.client, "Scan", s.target, func() {
+			m := s.over(fakedynamo.Before(s.client, "Scan", s.target, func() {
 				if _, err := s.migration().Rollback(ctx); err != nil {
 					t.Error(err)
 				}
@@ -232,9 +235,9 @@ func TestRollbackDuringAnotherMigration(t *testing.T) {
 				t.Fatal(err)
 			}
 			at, done, ended := make(chan bool), make(chan bool), make(chan error, 1)
-			m := s.over(faults.Before(s.client, "TransactWriteItems", "running", func() {
+			m := s.over(fakedynamo.Before(s.client, "TransactWriteItems", "running", func() {
 				other()
-				run := s.over(faults.Before(s.client, "PutItem", `PACKAGE#b`, func() { close(at); <-done }))
+				run := s.over(fakedynamo.Before(s.client, "PutItem", `PACKAGE#b`, func() { close(at); <-done }))
 				go func() {
 					_, err := run.Run(ctx)
 					ended <- err

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -158,7 +158,7 @@ func againstReplay(b *testing.B, n, items int) {
 		s.again()
 		s.fill(n, items)
 		var t trace
-		m := s.over(enginetest.Start(b).Client(t.option), migrate.Segments(8))
+		m := s.over(testengine.Start(b).Client(t.option), migrate.Segments(8))
 		t.calls, t.ended = nil, 0 // of opening
 		if _, err := m.Run(ctx); err != nil {
 			b.Fatal(err)
@@ -196,7 +196,7 @@ func timed(do func() error) took {
 // again makes the tables empty.
 func (s *setup) again() {
 	s.Helper()
-	e, ctx := enginetest.Start(s.TB), context.Background()
+	e, ctx := testengine.Start(s.TB), context.Background()
 	for table, keys := range map[string][2]string{s.source: {"name:S", ""}, s.target: {"PK:S", "SK:S"}} {
 		if err := errors.Join(e.DeleteTable(ctx, table), e.CreateTable(ctx, table, keys[0], keys[1])); err != nil {
 			s.Fatal(err)

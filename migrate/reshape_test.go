@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -66,7 +66,7 @@ func TestReshape(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newSetup(t)
-	s.source = enginetest.Table(t, "id:S", "")
+	s.source = testengine.Table(t, "id:S", "")
 	put := func(name string, change func(attributes)) {
 		t.Helper()
 		doc, err := back(document(name, 5))
@@ -146,7 +146,7 @@ func TestReshapeKeeps(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newSetup(t)
-	s.source = enginetest.Table(t, "id:S", "")
+	s.source = testengine.Table(t, "id:S", "")
 	doc, err := back(document("p0", 2))
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -28,7 +28,7 @@ func restored(ctx context.Context, t *testing.T, at int) (s *setup, more bool) {
 	s.mustRun(ctx)
 	dies, kill := context.WithCancel(ctx)
 	defer kill()
-	c, g := s.gated(request("PutItem", `"`+s.source+`"`))
+	c, g := s.gated(matching("PutItem", `"`+s.source+`"`))
 	c = dynamodb.New(c.Options(),
 		func(o *dynamodb.Options) { o.HTTPClient = &behind{next: o.HTTPClient, of: g, at: int32(at), do: kill} })
 	g.release()
@@ -60,7 +60,7 @@ func (b *behind) Do(r *http.Request) (*http.Response, error) {
 // two consecutive requests, the whole entity is restored.
 func TestWhatWasRestoredIsDeleted(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	died, back := 0, 0
 	for at := 1; ; at++ {
 		s, more := restored(ctx, t, at)
@@ -92,7 +92,7 @@ func TestWhatWasRestoredIsDeleted(t *testing.T) {
 // is kept, or an operator decides; the cure in the message loses nothing.
 func TestWhatWasRestoredIsWritten(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	conflicts := 0
 	for at := 1; ; at++ {
 		s, more := restored(ctx, t, at)
@@ -130,13 +130,13 @@ func TestWhatWasRestoredIsWritten(t *testing.T) {
 // Two rollbacks at once, and a write of an item without Wrap between their reads: it is in the monolith, or kept.
 func TestForeignItemDuringTwoRollbacks(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, secondEndsFirst := range []bool{false, true} {
 		s := newSetup(t)
 		s.put(document("a", 2))
 		s.mustRun(ctx)
 		roll := func() (*gate, <-chan struct{}) {
-			c, g := s.gated(request("PutItem", `"`+s.source+`"`))
+			c, g := s.gated(matching("PutItem", `"`+s.source+`"`))
 			rolled := inBackground(func() { _, _ = s.over(c, migrate.Segments(1)).Rollback(ctx) })
 			s.held(g)
 			return g, rolled
@@ -167,7 +167,7 @@ func TestForeignItemDuringTwoRollbacks(t *testing.T) {
 // removed since, and no item of an entity that was deleted.
 func TestLateParts(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, deleted := range []bool{false, true} {
 		s := newSetup(t)
 		s.put(document("a", 2))
@@ -238,7 +238,7 @@ func (l *lostOnce) arrives(t *testing.T) {
 // A run dies behind a claim that it puts behind the contract: the claim does not block the key.
 func TestClaimBehindAContract(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, deletes := range []bool{false, true} {
 		s := newSetup(t)
 		s.put(document("a", 1))
@@ -246,7 +246,7 @@ func TestClaimBehindAContract(t *testing.T) {
 		w, m := s.wrapped()
 		s.put(document("late", 2))
 		dies, kill := context.WithCancel(ctx)
-		c, claims := s.gated(request("BatchExecuteStatement", "PACKAGE#late"))
+		c, claims := s.gated(matching("BatchExecuteStatement", "PACKAGE#late"))
 		ran := inBackground(func() { _, _ = s.over(&deadBehindClaim{c, kill}).Run(dies) })
 		s.held(claims)
 		s.mustRun(ctx)
@@ -309,7 +309,7 @@ func (d *deadBehindClaim) BatchExecuteStatement(ctx context.Context, in *dynamod
 // of a rollback: the entity is that monolith.
 func TestMarkedMonolithIsPutAgainDuringARollback(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, changes := range []bool{false, true} {
 		s := newSetup(t)
 		s.put(document("a", 3))
@@ -318,7 +318,7 @@ func TestMarkedMonolithIsPutAgainDuringARollback(t *testing.T) {
 		if changes {
 			marked["description"] = textValue("changed")
 		}
-		c := faults.Before(s.client, "DeleteItem", "PACKAGE#a", func() { s.putIn(s.source, marked) })
+		c := fakedynamo.Before(s.client, "DeleteItem", "PACKAGE#a", func() { s.putIn(s.source, marked) })
 		r, err := s.over(c).Rollback(ctx)
 		if err != nil || changes != (r.This.Conflicts == 1) {
 			t.Fatal(changes, r, err)
@@ -345,7 +345,7 @@ func TestMarkedMonolithIsPutAgainDuringARollback(t *testing.T) {
 // Another program puts the root item again without _a: no step removes the other items of the entity.
 func TestReplacedRootKeepsItsItems(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, without := range [][]string{{"_a", "_s", "_v", "_m"}, {"_a", "_s", "_v"}, {"_a", "_s", "_m"}, {"_a", "_s"}} {
 		s := newSetup(t)
 		s.put(document("a", 3))
@@ -380,12 +380,12 @@ func (s *setup) putIn(table string, a attributes) {
 // A run that a rollback stops removes its claim and its parts, also if it has put them twice.
 func TestStoppedRunLeavesNoClaim(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 2))
 	late := &lostOnce{next: s.client.Options().HTTPClient, text: "TAG#latest"}
 	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = late })
-	c = faults.Before(c, "BatchExecuteStatement", "PACKAGE#a", func() { s.rollBack(ctx, s.client) })
+	c = fakedynamo.Before(c, "BatchExecuteStatement", "PACKAGE#a", func() { s.rollBack(ctx, s.client) })
 	if _, err := s.over(c, migrate.Segments(1)).Run(ctx); err == nil || late.lost == nil {
 		t.Fatal("it was not stopped")
 	}
@@ -398,14 +398,14 @@ func TestStoppedRunLeavesNoClaim(t *testing.T) {
 // Wrap changes it: the change is kept.
 func TestForeignItemIsNotFrozenTwice(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 2))
 	s.mustRun(ctx)
-	c, second := s.gated(request("UpdateItem", "TAG#latest", `"rollingback"`))
+	c, second := s.gated(matching("UpdateItem", "TAG#latest", `"rollingback"`))
 	secondEnds := inBackground(func() { _, _ = s.over(c, migrate.Segments(1)).Rollback(ctx) })
 	s.held(second)
-	c, first := s.gated(request("DeleteItem", "TAG#latest"))
+	c, first := s.gated(matching("DeleteItem", "TAG#latest"))
 	firstEnds := inBackground(func() { _, _ = s.over(c, migrate.Segments(1)).Rollback(ctx) })
 	s.held(first)
 	if err := s.changesItem(ctx, "TAG#latest"); err != nil {

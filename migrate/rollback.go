@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -301,7 +301,7 @@ func (m *Migration) dropTable(ctx context.Context, removing seenPhase) error {
 	if ended, look := m.hasEnded(ctx); look == nil && ended {
 		return nil // an answer was lost
 	}
-	return explain.Error(ctx, m.client, m.layout.Model, []*item.Table{m.source}, err)
+	return request.Explain(ctx, m.client, m.layout.Model, []*item.Table{m.source}, err)
 }
 
 // removeAll deletes the marked monoliths one by one.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -49,7 +49,7 @@ func (s *setup) rollBack(ctx context.Context, c migrate.Client) {
 // after it is a monolith at the end of the next rollback.
 func TestInsertDuringARepeatedRollback(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 2))
 	w, _ := s.wrapped()
@@ -62,7 +62,7 @@ func TestInsertDuringARepeatedRollback(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.rollBack(ctx, s.client)
-	s.rollBack(ctx, faults.Before(s.client, "Scan", s.source, func() { insert("e") }))
+	s.rollBack(ctx, fakedynamo.Before(s.client, "Scan", s.source, func() { insert("e") }))
 	s.monoliths("a e")
 	insert("f")
 	s.rollBack(ctx, s.client)
@@ -73,7 +73,7 @@ func TestInsertDuringARepeatedRollback(t *testing.T) {
 // back in the meantime, for none of the table's own.
 func TestMigrationBeginsDuringAnotherRound(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 2))
 	if _, err := s.migration().Run(ctx); err != nil {
@@ -81,12 +81,12 @@ func TestMigrationBeginsDuringAnotherRound(t *testing.T) {
 	}
 	s.rollBack(ctx, s.client)
 	first, _ := s.wrapped()
-	c := faults.Before(s.client, "Scan", s.target, func() { // the second looks whether there are collections
+	c := fakedynamo.Before(s.client, "Scan", s.target, func() { // the second looks whether there are collections
 		if _, err := first.Insert(ctx, Package{Name: "e"}); err != nil {
 			t.Error(err)
 		}
 	})
-	c = faults.Before(c, "TransactWriteItems", "begun", func() { s.rollBack(ctx, s.client) }) // and notes that
+	c = fakedynamo.Before(c, "TransactWriteItems", "begun", func() { s.rollBack(ctx, s.client) }) // and notes that
 	second, _ := s.through(c)
 	if _, err := second.Insert(ctx, Package{Name: "f"}); err != nil {
 		t.Fatal(err)
@@ -98,10 +98,10 @@ func TestMigrationBeginsDuringAnotherRound(t *testing.T) {
 // While a migration of another source is under way, a rollback that was begun again takes no inserts of its own source.
 func TestInsertDuringAnotherMigrationIsNotLost(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s, second := two(t)
 	s.rollBack(ctx, s.client)
-	s.failingStep(ctx, faults.KilledBefore, 8, (*migrate.Migration).Rollback)
+	s.failingStep(ctx, fakedynamo.KilledBefore, 8, (*migrate.Migration).Rollback)
 	w, m := s.wrapped()
 	s.source = second
 	s.put(document("b", 2))
@@ -116,12 +116,12 @@ func TestInsertDuringAnotherMigrationIsNotLost(t *testing.T) {
 // A checkpoint that a run notes after its migration was rolled back is none of the next migration.
 func TestCheckpointIsOfItsMigration(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		s.put(document(name, 1))
 	}
-	c := faults.Before(s.client, "PutItem", "segment#", func() {
+	c := fakedynamo.Before(s.client, "PutItem", "segment#", func() {
 		if _, err := s.migration(migrate.Segments(1)).Rollback(ctx); err != nil {
 			t.Error(err)
 		}
@@ -135,7 +135,7 @@ func TestCheckpointIsOfItsMigration(t *testing.T) {
 // A rollback that was paused brings back nothing that was deleted since another one has ended.
 func TestPausedRollbackBringsNothingBack(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for _, by := range []string{"Wrap", "the old program"} {
 		s := newSetup(t)
 		w, m := s.wrapped()
@@ -143,7 +143,7 @@ func TestPausedRollbackBringsNothingBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		paused := false
-		c := faults.Before(s.client, "TransactWriteItems", `"name":{"S":"e"}`, func() { // the put of the monolith
+		c := fakedynamo.Before(s.client, "TransactWriteItems", `"name":{"S":"e"}`, func() { // the put of the monolith
 			paused = true
 			s.rollBack(ctx, s.client)
 			if by == "the old program" {
@@ -166,7 +166,7 @@ func TestPausedRollbackBringsNothingBack(t *testing.T) {
 // table.
 func TestDeletedMonolithsAreRemovedDuringARollback(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for _, name := range []string{"a", "b", "c"} {
 		s.put(document(name, 2))
@@ -181,7 +181,7 @@ func TestDeletedMonolithsAreRemovedDuringARollback(t *testing.T) {
 	if _, err := s.migration().Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	s.rollBack(ctx, faults.Before(s.client, "Scan", s.target, func() { remove("a") }))
+	s.rollBack(ctx, fakedynamo.Before(s.client, "Scan", s.target, func() { remove("a") }))
 	remove("b")
 	if all := s.all(s.source); len(all) > 0 {
 		t.Errorf("in the old table: %v", all)
@@ -192,10 +192,10 @@ func TestDeletedMonolithsAreRemovedDuringARollback(t *testing.T) {
 // has written the same content again.
 func TestMarkBehindARollbackIsTakenBack(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 3))
-	c := faults.Before(s.client, "UpdateItem", `"name":{"S":"a"}`, func() {
+	c := fakedynamo.Before(s.client, "UpdateItem", `"name":{"S":"a"}`, func() {
 		s.rollBack(ctx, s.client)
 		s.put(document("a", 3))
 	})
@@ -207,10 +207,10 @@ func TestMarkBehindARollbackIsTakenBack(t *testing.T) {
 // started before it continue.
 func TestContractIsRepeated(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	every := draws.Times(17, 9, 1) // request meets a fault
 	for _, itemByItem := range []bool{false, true} {
-		for what := range faults.Faults {
+		for what := range fakedynamo.Faults {
 			for at := 1; ; at += every {
 				s := moved(t, 2)
 				w, m := s.wrapped()

@@ -19,7 +19,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -129,7 +129,7 @@ func (m *Migration) newRun() *run {
 
 // segmentsAtOnce calls a function for each segment, in parallel, until one fails.
 func (m *Migration) segmentsAtOnce(ctx context.Context, do func(ctx context.Context, i int) error) error {
-	return flow.AtMost(ctx, len(m.segments), len(m.segments),
+	return request.AtMost(ctx, len(m.segments), len(m.segments),
 		func(ctx context.Context, n int) error { return do(ctx, m.segments[n]) })
 }
 

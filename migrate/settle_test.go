@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -110,10 +110,10 @@ func TestSettle(t *testing.T) {
 // A settlement may die at any request, and is repeated: one of the two layouts is kept completely.
 func TestSettleSurvivesFaults(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	every := draws.Times(7, 4, 1) // request meets a fault
 	for keep, want := range map[string]string{"monolith": "late", "collection": "of "} {
-		for what := range faults.Faults {
+		for what := range fakedynamo.Faults {
 			for at := 1; ; at += every {
 				s := inBoth(t)
 				b := s.failing(ctx, what, at,

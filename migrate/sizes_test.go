@@ -9,15 +9,15 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/migrate"
 )
 
 // A monolith that does not fit an item with its mark is a dead letter, by the byte, and does not stop the run.
 func TestMonolithAtTheLimit(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	moved, dead := 0, 0
 	for size := cost.MaxItem - 76; size <= cost.MaxItem-68; size++ {
 		s := newSetup(t)
@@ -40,8 +40,8 @@ func TestMonolithAtTheLimit(t *testing.T) {
 // Predicted and consumed units of runs and rollbacks are equal, where the marks take an item over a kilobyte.
 func TestUnitsAroundAKilobyte(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
-	if !enginetest.ReportsTransactions(t) {
+	ctx := request.WithoutPauses(context.Background())
+	if !testengine.ReportsTransactions(t) {
 		return
 	}
 	for n := 880; n < 1010; n += 6 {

@@ -18,8 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/explain"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // The phases of a migration, as they are stored.
@@ -145,7 +144,7 @@ func (s *store) explained(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	return explain.Error(ctx, s.client, s.model, []*item.Table{s.table}, err)
+	return request.Explain(ctx, s.client, s.model, []*item.Table{s.table}, err)
 }
 
 // The names of notes. Those of segments end with their number.
@@ -339,7 +338,7 @@ func (m *Migration) transact(ctx context.Context, all ...types.TransactWriteItem
 		if !passes || try == beginTries {
 			return false, m.state.explained(ctx, err)
 		}
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return false, err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/model/codec"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -270,7 +270,7 @@ func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error)
 		if live, err = w.moveOnce(ctx, at); !errors.As(err, new(*protocol.NotUnderway)) {
 			return live, w.conflict(at, err)
 		}
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return false, err
 		}
 	}
@@ -327,7 +327,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 		e, err := w.loadLive(ctx, s, at, true, nil)
 		if errors.Is(err, mapper.ErrNotFound) && missed < 2 {
 			missed++ // it may have been rolled back to a monolith
-			if err := flow.Pause(ctx, try); err != nil {
+			if err := request.Pause(ctx, try); err != nil {
 				return nil, err
 			}
 			continue
@@ -344,7 +344,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 			return r, err
 		}
 		missed = 0
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return r, err
 		}
 	}
@@ -391,7 +391,7 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 		if !errors.As(w.g.underway(ctx), new(*protocol.NotUnderway)) {
 			return r, err
 		}
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return r, err
 		}
 	}
@@ -458,7 +458,7 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s *query.Key[T], options ...map
 			return w.notFound(at)
 		}
 		before = d
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return err
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/request/flow"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -421,13 +421,13 @@ func TestWrapAfterTheContract(t *testing.T) {
 // more, by queries that read no root item either.
 func TestDeleteAfterADeadRunLeavesNothing(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for at := 0; ; at += 2 {
 		s := newSetup(t)
 		s.put(document("a", 3))
 		if at == 0 { // between the parts and the mark
 			s.deadRun(ctx)
-		} else if !s.failingStep(ctx, faults.KilledAfter, at, (*migrate.Migration).Run) {
+		} else if !s.failingStep(ctx, fakedynamo.KilledAfter, at, (*migrate.Migration).Run) {
 			break
 		}
 		w, m := s.wrapped()

@@ -18,7 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/advice/inspect"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // checkAsked has the flags of itemize check.
@@ -140,7 +140,7 @@ func (c *command) inspector(a *checkAsked, table string, packages []string, tags
 		x.Sample = 0
 	}
 	if a.rate > 0 {
-		x.Rate = flow.NewLimiter(a.rate)
+		x.Rate = request.NewLimiter(a.rate)
 	}
 	var declared []string
 	for _, name := range slices.Sorted(maps.Keys(found)) {

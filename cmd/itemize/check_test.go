@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -178,8 +178,8 @@ func newClubs(t *testing.T) (s *clubs, dir string, check func(code int, args ...
 			t.Fatal(err)
 		}
 	}
-	engine := enginetest.Start(t)
-	s = &clubs{T: t, client: engine.Client(), table: enginetest.Table(t, "PK:S", "SK:S"), want: map[string]int{}}
+	engine := testengine.Start(t)
+	s = &clubs{T: t, client: engine.Client(), table: testengine.Table(t, "PK:S", "SK:S"), want: map[string]int{}}
 	var err error
 	if s.m, err = mapper.New[Club](s.client, mapper.Table(s.table)); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/cost/forecast"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // The tags of an advice compile in a model, and the model costs what the advice says. The workloads
@@ -60,14 +60,14 @@ func TestTagsOfAdvice(t *testing.T) {
 				t.Errorf("advised $%v a month, the model $%v", a.Best.Total, a.Today.Total)
 			}
 			t.Logf("advised $%.6g a month, the model $%.6g", a.Best.Total, a.Today.Total)
-			e := enginetest.Start(t)
+			e := testengine.Start(t)
 			as, err := e.Client().Options().Credentials.Retrieve(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Setenv("AWS_ACCESS_KEY_ID", as.AccessKeyID)
 			t.Setenv("AWS_SECRET_ACCESS_KEY", as.SecretAccessKey)
-			if !enginetest.ReportsTransactions(t) {
+			if !testengine.ReportsTransactions(t) {
 				return
 			}
 			t.Log(d.itemize(0, "cost", "advise", "-verify", "-endpoint", e.Endpoint, "month.json", "./store"))

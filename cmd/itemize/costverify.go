@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/cost/forecast"
-	"github.com/itemize/itemize/internal/advice/replay"
+	"github.com/itemize/itemize/internal/advice/trace"
 )
 
 // verifying are the flags of -verify.
@@ -32,8 +32,8 @@ func (v *verifying) check() error {
 
 // verified is the replay of a layout.
 type verified struct {
-	Layout     string          `json:"layout"`
-	Operations []replay.Result `json:"operations"`
+	Layout     string           `json:"layout"`
+	Operations []trace.Replayed `json:"operations"`
 }
 
 // verify replays the operations of a workload in the layouts of forecasts, and prints the predicted and the consumed
@@ -49,7 +49,7 @@ func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Foreca
 		if f.NotStorable != "" {
 			continue
 		}
-		results, err := replay.Run(c.ctx, client, w, f.Layout)
+		results, err := trace.Replay(c.ctx, client, w, f.Layout)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Layout.Name, err)
 		}
@@ -58,8 +58,8 @@ func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Foreca
 			same = same && r.Same()
 		}
 	}
-	if n := w.Samples(); n > replay.MaxSamples {
-		fmt.Fprintf(c.stderr, "note: %d of %d samples were replayed\n", replay.MaxSamples, n)
+	if n := w.Samples(); n > trace.MaxSamples {
+		fmt.Fprintf(c.stderr, "note: %d of %d samples were replayed\n", trace.MaxSamples, n)
 	}
 	if asJSON {
 		if err := c.printJSON(out); err != nil {

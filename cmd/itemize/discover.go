@@ -17,8 +17,8 @@ import (
 	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/internal/advice/discover"
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/model/gate"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/model/naming"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // discoverAsked has the flags of itemize discover.
@@ -255,9 +255,9 @@ func (c *command) sample(a *discoverAsked, from []string) (*discover.Sample, err
 	if a.plan {
 		return nil, nil
 	}
-	var rate *flow.Limiter
+	var rate *request.Limiter
 	if a.rate > 0 {
-		rate = flow.NewLimiter(a.rate)
+		rate = request.NewLimiter(a.rate)
 	}
 	return discover.ReadTable(c.ctx, client, t, a.sample, rate)
 }
@@ -322,13 +322,13 @@ func (c *command) importPath(folder string) string {
 func flagsOf(a *discoverAsked) string {
 	var out strings.Builder
 	if a.endpoint != "" {
-		out.WriteString(" -endpoint " + gate.Shell(a.endpoint))
+		out.WriteString(" -endpoint " + naming.Shell(a.endpoint))
 	}
 	if a.region != "" && a.region != os.Getenv("AWS_REGION") {
-		out.WriteString(" -region " + gate.Shell(a.region))
+		out.WriteString(" -region " + naming.Shell(a.region))
 	}
 	if a.profile != "" {
-		out.WriteString(" -profile " + gate.Shell(a.profile))
+		out.WriteString(" -profile " + naming.Shell(a.profile))
 	}
 	return out.String()
 }

@@ -22,7 +22,7 @@ import (
 
 	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/internal/advice/charge"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // discovery is a table that is discovered in a module.
@@ -35,14 +35,14 @@ type discovery struct {
 // newDiscovery stores items in a table.
 func newDiscovery(t *testing.T, hash, sort string, items []attributes) *discovery {
 	t.Helper()
-	e := enginetest.Start(t)
+	e := testengine.Start(t)
 	as, err := e.Client().Options().Credentials.Retrieve(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", as.AccessKeyID) // tables belong to who made them
 	t.Setenv("AWS_SECRET_ACCESS_KEY", as.SecretAccessKey)
-	d := &discovery{&script{T: t, dir: t.TempDir()}, e.Client(), e.Endpoint, enginetest.Table(t, hash, sort)}
+	d := &discovery{&script{T: t, dir: t.TempDir()}, e.Client(), e.Endpoint, testengine.Table(t, hash, sort)}
 	d.module()
 	for _, it := range items {
 		if _, err := d.client.PutItem(context.Background(), &dynamodb.PutItemInput{
@@ -181,7 +181,7 @@ func (d *discovery) replay(r discovered, model int) {
 			number(op.OnceWCU*n),
 			number(op.OnceRCU*n), number(got[i].WCU), number(got[i].RCU), n)
 		// the units of transactions and numbers are wrong on some engines
-		same := !enginetest.ReportsTransactions(d) || math.Abs(got[i].WCU-op.OnceWCU*n) < 1e-6 &&
+		same := !testengine.ReportsTransactions(d) || math.Abs(got[i].WCU-op.OnceWCU*n) < 1e-6 &&
 			math.Abs(got[i].RCU-op.OnceRCU*n) < 1e-6
 		if got[i].N != x.Sampled || !same {
 			d.Errorf("%s: predicted %v WCU and %v RCU, consumed %v and %v", op.Name, op.OnceWCU*n, op.OnceRCU*n,
@@ -340,7 +340,7 @@ func TestDiscoverForms(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			enginetest.Need(t)
+			testengine.Need(t)
 			var items []attributes
 			for n := range 24 {
 				items = append(items, c.item(n))

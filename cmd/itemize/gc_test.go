@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/large/extern"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/large/s3store"
 	"github.com/itemize/itemize/mapper"
 )
@@ -49,14 +49,14 @@ func TestGC(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	engine := enginetest.Start(t)
-	gateway, bucket := enginetest.S3(t)
+	engine := testengine.Start(t)
+	gateway, bucket := testengine.S3(t)
 	as, err := engine.Client().Options().Credentials.Retrieve(ctx) // tables belong to who made them
 	if err != nil {
 		t.Fatal(err)
 	}
-	films, parts, records := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", ""),
-		enginetest.Table(t, "PK:S", "SK:S")
+	films, parts, records := testengine.Table(t, "PK:S", "SK:S"), testengine.Table(t, "PK:S", ""),
+		testengine.Table(t, "PK:S", "SK:S")
 	names := map[string]string{"films": films, "FilmParts": parts}
 	m, err := mapper.New[Film](engine.Client(), mapper.Tables(func(n string) string { return names[n] }),
 		mapper.LargeRecords(records),

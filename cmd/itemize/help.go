@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // help describes a command.
@@ -119,7 +119,7 @@ func (f *flags) print() {
 
 // unknown returns the error for an unknown word, with the one that may be meant. Both are shown after a prefix.
 func unknown(kind, word, prefix string, names []string, cure string) error {
-	if n := near.Of(word, names); n != "" {
+	if n := naming.Nearest(word, names); n != "" {
 		cure = "did you mean " + prefix + n + "?"
 	}
 	return fmt.Errorf("unknown %s %s%s: %s", kind, prefix, word, cure)

@@ -24,7 +24,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -67,15 +67,15 @@ func newMigrating(t *testing.T, n int) *migrating {
 		t.Fatal(err)
 	}
 	// tables belong to who made them
-	as, err := enginetest.Start(t).Client().Options().Credentials.Retrieve(context.Background())
+	as, err := testengine.Start(t).Client().Options().Credentials.Retrieve(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", as.AccessKeyID)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", as.SecretAccessKey)
 	m := &migrating{
-		t, enginetest.Start(t).Client(), dir, enginetest.Table(t, "name:S", ""),
-		enginetest.Table(t, "PK:S", "SK:S"),
+		t, testengine.Start(t).Client(), dir, testengine.Table(t, "name:S", ""),
+		testengine.Table(t, "PK:S", "SK:S"),
 		map[string]map[string]types.AttributeValue{},
 	}
 	for i := range n {
@@ -98,7 +98,7 @@ func newMigrating(t *testing.T, n int) *migrating {
 
 func (m *migrating) args(step string, more ...string) []string {
 	args := []string{
-		"migrate", step, "-model", "Shop", "-endpoint", enginetest.Start(m.T).Endpoint, "-table",
+		"migrate", step, "-model", "Shop", "-endpoint", testengine.Start(m.T).Endpoint, "-table",
 		"shops=" + m.target, m.source,
 	}
 	return append(args, more...)

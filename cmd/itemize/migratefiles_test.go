@@ -15,13 +15,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // The command reads an export from a bucket, and writes import files into one and into a folder.
 func TestMigrateFiles(t *testing.T) {
 	m := newMigrating(t, 12)
-	g, bucket := enginetest.S3(t)
+	g, bucket := testengine.S3(t)
 	s3At := func(args ...string) []string { return append(args, "-s3-endpoint", g.Endpoint) }
 	var data bytes.Buffer
 	zip := gzip.NewWriter(&data)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // noSettings removes all settings of the AWS SDK.
@@ -47,8 +47,8 @@ func TestEndpointAloneIsEnoughForEachCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	engine, films, parts := enginetest.Start(t), enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "")
-	records := enginetest.Table(t, "PK:S", "SK:S")
+	engine, films, parts := testengine.Start(t), testengine.Table(t, "PK:S", "SK:S"), testengine.Table(t, "PK:S", "")
+	records := testengine.Table(t, "PK:S", "SK:S")
 	noSettings(t)
 	of := func(code int, args ...string) string {
 		t.Helper()
@@ -111,7 +111,7 @@ func TestEndpointOfAWSNeedsCredentials(t *testing.T) {
 
 // The command has the key and the Region of package integration if there are no others.
 func TestLocalCredentialsAreThoseOfEngines(t *testing.T) {
-	o := enginetest.Start(t).Client().Options()
+	o := testengine.Start(t).Client().Options()
 	as, err := o.Credentials.Retrieve(context.Background())
 	if err != nil || as.AccessKeyID != localKey || o.Region != localRegion {
 		t.Errorf("%q in %q, %v", as.AccessKeyID, o.Region, err)

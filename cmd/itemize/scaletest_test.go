@@ -13,7 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // throttling refuses requests of a key beyond so many in each tenth of a second, as a partition does.
@@ -65,8 +65,8 @@ func (c *throttling) refuses(pk string) bool {
 func TestScaleTestFindsHotKey(t *testing.T) {
 	ctx := context.Background()
 	transport := &throttling{most: 12}
-	client := enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = transport, 1 })
-	name := enginetest.Table(t, "PK:S", "SK:S")
+	client := testengine.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = transport, 1 })
+	name := testengine.Table(t, "PK:S", "SK:S")
 	x := &scaleTest{
 		Client: client, Table: name, Keys: 200, Skew: 1.2, Writes: 0.5, Bytes: 900, Parallel: 4,
 		For: time.Second, Rate: 500, Seed: 1,
@@ -93,10 +93,10 @@ func TestScaleTestFindsHotKey(t *testing.T) {
 // Any key schema is accepted, and an invalid test is refused with all of its faults.
 func TestScaleTestTakesAnyKeySchema(t *testing.T) {
 	ctx := context.Background()
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	for _, keys := range [][2]string{{"Id:N", ""}, {"Id:B", "At:N"}} {
 		x := &scaleTest{
-			Client: client, Table: enginetest.Table(t, keys[0], keys[1]), Keys: 3, Writes: 1, Bytes: 100,
+			Client: client, Table: testengine.Table(t, keys[0], keys[1]), Keys: 3, Writes: 1, Bytes: 100,
 			Parallel: 2, For: 100 * time.Millisecond,
 		}
 		if r, err := x.Run(ctx); err != nil || r.Failed > 0 || r.Writes == 0 {

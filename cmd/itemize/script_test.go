@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 var update = flag.Bool("update", false, "write the expected outputs of scripts anew")
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	enginetest.Run(m)
+	testengine.Run(m)
 }
 
 // The scripts are txtar archives: the comment holds the commands, one on a line, and the

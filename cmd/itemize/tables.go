@@ -69,7 +69,7 @@ func (c *command) tables(args []string) error {
 		e := json.NewEncoder(c.stdout)
 		e.SetIndent("", "\t")
 		for _, d := range all {
-			if err := e.Encode(request(d)); err != nil {
+			if err := e.Encode(createTable(d)); err != nil {
 				return err
 			}
 		}
@@ -98,8 +98,8 @@ func tableNames(e *schema.Entity, at time.Time) []string {
 	return names
 }
 
-// request returns a CreateTable request in the form of the AWS command line (--cli-input-json).
-func request(d *tabledef.Table) map[string]any {
+// createTable returns a CreateTable request in the form of the AWS command line (--cli-input-json).
+func createTable(d *tabledef.Table) map[string]any {
 	b, err := json.Marshal(d.Input())
 	if err != nil {
 		panic(err) // it holds strings

@@ -15,12 +15,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/contrib/cache"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 type product struct {
 	_     struct{} `ddb:"table=products"`
@@ -55,15 +55,15 @@ func newProducts(t testing.TB, bytes int, ttl time.Duration) (cached, direct *ma
 ) {
 	t.Helper()
 	r = &reads{held: make(chan struct{}, 100)}
-	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
 	store = cache.New(bytes)
 	c = mapper.NewCache(store, ttl)
-	cached, err := mapper.New[product](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = r }),
+	cached, err := mapper.New[product](testengine.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = r }),
 		table, mapper.Caching(c))
 	if err != nil {
 		t.Fatal(err)
 	}
-	direct, err = mapper.New[product](enginetest.Start(t).Client(), table)
+	direct, err = mapper.New[product](testengine.Start(t).Client(), table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestConcurrent(t *testing.T) {
 // What a cache needs is asked for.
 func TestRefused(t *testing.T) {
 	for _, c := range []*mapper.Cache{mapper.NewCache(nil, time.Minute), mapper.NewCache(cache.New(1), 0), {}} {
-		if _, err := mapper.New[product](enginetest.Start(t).Client(), mapper.Caching(c)); err == nil ||
+		if _, err := mapper.New[product](testengine.Start(t).Client(), mapper.Caching(c)); err == nil ||
 			!strings.Contains(err.Error(), "NewCache") {
 			t.Errorf("%v", err)
 		}

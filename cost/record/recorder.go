@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/internal/advice/trace"
-	"github.com/itemize/itemize/internal/model/gate"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // Options are the options of a recorder.
@@ -252,8 +252,8 @@ func (k *kind) document(hash uint64, d trace.Document) {
 // Names and literals that fewer entities share count as values. Of few entities, as in a test, all names are shown that
 // do not have the form of a value.
 const (
-	leastShared  = gate.LeastShared
-	manyEntities = gate.LargeSample
+	leastShared  = naming.LeastShared
+	manyEntities = naming.LargeSample
 )
 
 // hidden replaces names of attributes that count as values, and otherKinds such beginnings of keys. plainKind is the
@@ -284,7 +284,7 @@ func (r *Recorder) file() *trace.File {
 		}
 	}
 	for _, k := range r.kinds {
-		x := k.public(func(name string) bool { return gate.IsData(name, names[name], entities) })
+		x := k.public(func(name string) bool { return naming.IsData(name, names[name], entities) })
 		f.Kinds = append(f.Kinds, x)
 	}
 	// kinds that lose their names become one
@@ -363,7 +363,7 @@ func (k *kind) shownParts() func(string, trace.List) trace.List {
 		for _, row := range all {
 			to := map[string]int{}
 			for part, n := range row {
-				if gate.IsData(part, names[name][part], rows[name]) {
+				if naming.IsData(part, names[name][part], rows[name]) {
 					part = hidden
 				}
 				to[part] += n

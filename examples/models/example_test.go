@@ -10,19 +10,19 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/examples/models"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 var tables atomic.Int64
 
 // open returns a mapper with empty tables. A program writes
 // mapper.New[models.Player](dynamodb.NewFromConfig(cfg)).
 func open[T any](keys ...[3]string) *mapper.Mapper[T] {
-	engine, err := enginetest.Get()
+	engine, err := testengine.Get()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/testing/engines"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 type attributes = map[string]types.AttributeValue
 
@@ -247,7 +247,7 @@ func TestWrong(t *testing.T) {
 			if got := w.run(newLab(t, memory(t), "lab")); got != w.minidyn {
 				t.Errorf("minidyn: %s, want %s: correct the table in docs/testing.md", got, w.minidyn)
 			}
-			e := enginetest.Start(t)
+			e := testengine.Start(t)
 			if e.Name == engines.Minidyn {
 				return
 			}

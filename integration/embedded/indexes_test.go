@@ -19,7 +19,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/engines"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // numbered is a table with a sort key of type N, and indexes with each projection.
@@ -59,7 +59,7 @@ type twins struct {
 func newTwins(t *testing.T) *twins {
 	seed := draws.Seed(t)
 	w := &twins{T: t, Rand: rand.New(rand.NewPCG(seed, 0))}
-	for i, e := range []*engines.Engine{memory(t), enginetest.Start(t)} {
+	for i, e := range []*engines.Engine{memory(t), testengine.Start(t)} {
 		name := fmt.Sprintf("numbered%d", os.Getpid())
 		if _, err := e.Client().CreateTable(t.Context(), numbered(name)); err != nil {
 			t.Fatal(err)
@@ -354,7 +354,7 @@ func TestIndexesFollowWritesAsOnOtherEngines(t *testing.T) {
 
 // A filter that names an attribute which the index does not have, or a key of it, is refused.
 func TestFiltersNameWhatIndexesHave(t *testing.T) {
-	e := enginetest.Start(t)
+	e := testengine.Start(t)
 	for _, l := range newTwins(t).labs[:] {
 		for _, q := range []struct{ index, filter string }{
 			{"keys", "attribute_exists(A)"},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/bench/internal/transport"
+	"github.com/itemize/itemize/internal/bench/patterns"
 	"github.com/itemize/itemize/internal/testing/engines"
 )
 
@@ -37,16 +37,16 @@ var tables, runs atomic.Int64
 func next() int { return int(runs.Add(1)) }
 
 // client returns a client of the engine over a transport.
-func client(t *transport.Transport) *dynamodb.Client {
+func client(t *patterns.Transport) *dynamodb.Client {
 	return engine.Client(func(o *dynamodb.Options) { o.HTTPClient = t })
 }
 
 // open returns a library at work on a table of its own that is filled for a job, "" for all, and its transport.
-func open(tb testing.TB, l Library, job string) (*Opened, *transport.Transport) {
+func open(tb testing.TB, l Library, job string) (*Opened, *patterns.Transport) {
 	tb.Helper()
 	ctx := context.Background()
 	table := fmt.Sprint("bench-", tables.Add(1))
-	t := &transport.Transport{}
+	t := &patterns.Transport{}
 	c := client(t)
 	err := engine.CreateTable(ctx, table, "PK:S", "SK:S")
 	if err != nil {
@@ -90,16 +90,16 @@ func TestJobs(t *testing.T) {
 }
 
 // answerAtOnce has a transport note what an engine answers to a job, and give it again from then on.
-func answerAtOnce(tb testing.TB, job Job, t *transport.Transport) {
+func answerAtOnce(tb testing.TB, job Job, t *patterns.Transport) {
 	tb.Helper()
-	modes := []transport.Mode{transport.Pass, transport.Count, transport.Note}
+	modes := []patterns.Mode{patterns.Pass, patterns.Count, patterns.Note}
 	for _, m := range modes { // the first job makes what later ones need
 		t.Set(m)
 		if err := job(context.Background(), next()); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	t.Set(transport.Again)
+	t.Set(patterns.Again)
 }
 
 // Saves and loads allocate no more often than the SDK by hand and 10 times, and a page with shared
@@ -133,7 +133,7 @@ func TestAllocations(t *testing.T) {
 // BenchmarkAtOnce times the program alone: the answers are those of an engine, noted and given again. It also counts
 // requests, bytes of bodies, and capacity units.
 func BenchmarkAtOnce(b *testing.B) {
-	each(b, func(b *testing.B, job Job, t *transport.Transport) {
+	each(b, func(b *testing.B, job Job, t *patterns.Transport) {
 		ctx := context.Background()
 		answerAtOnce(b, job, t)
 		b.ReportAllocs()
@@ -153,7 +153,7 @@ func BenchmarkAtOnce(b *testing.B) {
 
 // BenchmarkEngine times the jobs on an engine.
 func BenchmarkEngine(b *testing.B) {
-	each(b, func(b *testing.B, job Job, _ *transport.Transport) {
+	each(b, func(b *testing.B, job Job, _ *patterns.Transport) {
 		for b.Loop() {
 			if err := job(context.Background(), next()); err != nil {
 				b.Fatal(err)
@@ -162,7 +162,7 @@ func BenchmarkEngine(b *testing.B) {
 	})
 }
 
-func each(b *testing.B, run func(*testing.B, Job, *transport.Transport)) {
+func each(b *testing.B, run func(*testing.B, Job, *patterns.Transport)) {
 	for _, name := range Jobs {
 		for _, l := range Libraries {
 			if slices.Contains(l.Lacks, name) {

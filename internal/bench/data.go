@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/itemize/itemize/internal/bench/internal/model"
+	"github.com/itemize/itemize/internal/bench/store"
 )
 
 // The user that the jobs are about: four fixed items and 16 wishes, 8 of them of one month.
@@ -25,12 +25,12 @@ var (
 const notes = 600
 
 // theUser returns a user of 20 items.
-func theUser(id string) model.User {
-	u := model.User{
+func theUser(id string) store.User {
+	u := store.User{
 		ID: id, Email: "ann@example.com", Name: "Ann Example",
-		Home:   model.Address{Street: "1 High Street", City: "Springfield", Country: "US"},
-		Office: model.Address{Street: "2 Low Street", City: "Springfield", Country: "US"},
-		Cart:   model.Cart{SKUs: []string{"SKU-1", "SKU-2"}, Total: 25},
+		Home:   store.Address{Street: "1 High Street", City: "Springfield", Country: "US"},
+		Office: store.Address{Street: "2 Low Street", City: "Springfield", Country: "US"},
+		Cart:   store.Cart{SKUs: []string{"SKU-1", "SKU-2"}, Total: 25},
 	}
 	for i := range wishes {
 		at := month.AddDate(0, 0, i)
@@ -43,8 +43,8 @@ func theUser(id string) model.User {
 }
 
 // wish returns a wish with notes of a size.
-func wish(at time.Time, i, size int) model.Wish {
-	return model.Wish{
+func wish(at time.Time, i, size int) store.Wish {
+	return store.Wish{
 		AddedAt: at, SKU: fmt.Sprint("SKU-", i), Title: "A very nice title of a thing",
 		Notes: strings.Repeat("n", size),
 		Price: 12.5, Qty: i, Tags: []string{"red", "blue"},
@@ -52,8 +52,8 @@ func wish(at time.Time, i, size int) model.Wish {
 }
 
 // theSession returns a session, which is one item.
-func theSession(id string) model.Session {
-	return model.Session{
+func theSession(id string) store.Session {
+	return store.Session{
 		ID: id, User: userID, Agent: "Mozilla/5.0 (X11; Linux x86_64)", Started: 1_635_760_800,
 		Hits: 3,
 	}
@@ -66,8 +66,8 @@ const page = 1000
 const pageID = "PAGE"
 
 // pageWishes returns a page of wishes.
-func pageWishes() []model.Wish {
-	all := make([]model.Wish, page)
+func pageWishes() []store.Wish {
+	all := make([]store.Wish, page)
 	for i := range all {
 		all[i] = wish(month.Add(time.Duration(i)*time.Minute), i, notes)
 	}

@@ -10,7 +10,7 @@ import (
 	"gocloud.dev/docstore"
 	"gocloud.dev/docstore/awsdynamodb/v2"
 
-	"github.com/itemize/itemize/internal/bench/internal/model"
+	"github.com/itemize/itemize/internal/bench/store"
 )
 
 // cloud is gocloud.dev/docstore, as its documentation has it. A collection has documents of one kind, so that it has
@@ -28,7 +28,7 @@ type cloudInfo struct {
 
 type cloudWish struct {
 	PK, SK string
-	model.Wish
+	store.Wish
 	DocstoreRevision any
 }
 
@@ -55,7 +55,7 @@ func (d *cloud) fill(ctx context.Context) error {
 
 func (d *cloud) fillPage(ctx context.Context) error { return d.put(ctx, pageID, pageWishes()) }
 
-func (d *cloud) put(ctx context.Context, id string, all []model.Wish) error {
+func (d *cloud) put(ctx context.Context, id string, all []store.Wish) error {
 	actions := d.c.Actions()
 	for _, w := range all {
 		actions.Put(&cloudWish{PK: pk(id), SK: wishKey(w.AddedAt), Wish: w})
@@ -75,7 +75,7 @@ func (d *cloud) add(ctx context.Context, i int) error {
 
 // wishes returns those from a sort key on and before a time. Docstore takes one condition on the sort key; the other
 // one filters.
-func (d *cloud) wishes(ctx context.Context, id, from string, before time.Time) (all []model.Wish, err error) {
+func (d *cloud) wishes(ctx context.Context, id, from string, before time.Time) (all []store.Wish, err error) {
 	q := d.c.Query().Where("PK", "=", pk(id)).Where("SK", ">=", from)
 	if !before.IsZero() {
 		q = q.Where("AddedAt", "<", before)

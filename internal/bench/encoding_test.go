@@ -21,13 +21,13 @@ import (
 	"github.com/guregu/dynamo/v2"
 
 	"github.com/itemize/itemize/internal/advice/charge"
-	"github.com/itemize/itemize/internal/bench/internal/model"
+	"github.com/itemize/itemize/internal/bench/store"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/mapper"
 )
 
 // withoutCode is the model without its generated code.
-type withoutCode model.Encoded
+type withoutCode store.Encoded
 
 // differences are those from guregu/dynamo that are meant: itemize stores values as attributevalue does.
 var differences = map[string]string{
@@ -50,17 +50,17 @@ func pointer[T any](v T) *T { return &v }
 // rows are the values of the tables.
 func rows() []row {
 	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-	inner := model.Inner{A: "a", B: 1}
+	inner := store.Inner{A: "a", B: 1}
 	return []row{
 		{"Text", "", "hello"},
 		{"Text", "empty values", ""},
-		{"Word", "", model.Word("w")},
+		{"Word", "", store.Word("w")},
 		{"Bool", "", true},
 		{"Bool", "", false},
 		{"Int", "", 123},
 		{"Int", "", 0},
 		{"Int", "", -1 << 63},
-		{"Count", "", model.Count(7)},
+		{"Count", "", store.Count(7)},
 		{"Int8", "", int8(-128)},
 		{"Uint64", "", uint64(1<<64 - 1)},
 		{"Float", "", 1.25},
@@ -73,19 +73,19 @@ func rows() []row {
 		{"Map", "", map[string]int{"one": 1, "zero": 0}},
 		{"Map", "", map[string]int{}},
 		{"Map", "empty values", map[string]int(nil)},
-		{"WordMap", "", map[model.Word]string{"a": "b"}},
+		{"WordMap", "", map[store.Word]string{"a": "b"}},
 		{"PtrMap", "pointer", map[string]*string{"nil": nil, "set": pointer("x")}},
-		{"StructMap", "", map[string]model.Inner{"k": inner}},
+		{"StructMap", "", map[string]store.Inner{"k": inner}},
 		{"ListMap", "", map[string][]int{"l": {1, 2}}},
-		{"CodeMap", "", map[model.Code]string{true: "t"}},
+		{"CodeMap", "", map[store.Code]string{true: "t"}},
 		{"Struct", "", inner},
 		{
 			"Struct",
 			"empty values",
-			model.Inner{},
+			store.Inner{},
 		},
 		{"StructPtr", "", &inner},
-		{"StructPtr", "pointer", (*model.Inner)(nil)},
+		{"StructPtr", "pointer", (*store.Inner)(nil)},
 		{"Bytes", "", []byte{0, 255}},
 		{"Bytes", "empty values", []byte{}},
 		{"ByteArray", "", [4]byte{1, 2, 3, 4}},
@@ -96,10 +96,10 @@ func rows() []row {
 		{"Array", "", [3]int{1, 2, 3}},
 		{"PtrList", "", []*string{pointer("a"), pointer("b")}},
 		{"PtrList", "", []*string{nil, pointer("b")}},
-		{"StructList", "", []model.Inner{inner, {A: "z", B: 2}}},
+		{"StructList", "", []store.Inner{inner, {A: "z", B: 2}}},
 		{"BytesList", "sets", [][]byte{{1}, {2}}},
 		{"MapList", "", []map[string]string{{"a": "b"}}},
-		{"Code", "texts", model.Code(true)},
+		{"Code", "texts", store.Code(true)},
 		{"Time", "", at},
 		{"Time", "", at.Add(123 * time.Nanosecond)},
 		{"TimePtr", "", &at},
@@ -119,12 +119,12 @@ func rows() []row {
 		{"Null", "", ""},
 		{"Null", "", "n"},
 		{"Texts", "", []string{"a", "b"}},
-		{"Words", "", []model.Word{"a"}},
+		{"Words", "", []store.Word{"a"}},
 		{"Ints", "", []int{1, -2}},
 		{"Floats", "", []float64{1, 2.5}},
 		{"Blobs", "", [][]byte{{1}, {2}}},
 		{"BoolMap", "sets", map[string]bool{"a": true}},
-		{"Allowed", "", map[string]model.Count{"a": 1}},
+		{"Allowed", "", map[string]store.Count{"a": 1}},
 	}
 }
 
@@ -196,7 +196,7 @@ func TestEncodingsOfPeers(t *testing.T) {
 	used := map[string]bool{}
 	for i, r := range rows() {
 		name := fmt.Sprintf("%d %s %#v", i, r.field, r.value)
-		v := model.Encodings{Renamed: "r"} // otherwise an item without values would not exist
+		v := store.Encodings{Renamed: "r"} // otherwise an item without values would not exist
 		if f := reflect.ValueOf(&v).Elem().FieldByName(r.field); r.value != nil {
 			f.Set(reflect.ValueOf(r.value))
 		}
@@ -219,11 +219,11 @@ func TestEncodingsOfPeers(t *testing.T) {
 		if used[r.guregu] = true; r.guregu != "" && differences[r.guregu] == "" {
 			t.Errorf("%s: unknown difference %s", name, r.guregu)
 		}
-		x := model.Encoded{
-			ID: "1", Root: "r", Item: v, Nested: v, Elements: []model.EncodedElement{{Key: "k", Encodings: v}},
-			ByName: map[string]model.Encodings{
+		x := store.Encoded{
+			ID: "1", Root: "r", Item: v, Nested: v, Elements: []store.EncodedElement{{Key: "k", Encodings: v}},
+			ByName: map[string]store.Encodings{
 				"k": v,
-			}, Attrs: []model.Encodings{v}, Values: map[string]*model.Encodings{"k": &v},
+			}, Attrs: []store.Encodings{v}, Values: map[string]*store.Encodings{"k": &v},
 		}
 		items, back := stored(t, x)
 		reflectedItems, reflectedBack := stored(t, withoutCode(x))
@@ -247,11 +247,11 @@ func TestEncodingsOfPeers(t *testing.T) {
 				t.Errorf("%s: as %s %s, attributevalue %s", name, place, text(it[attribute]), text(want[attribute]))
 			}
 		}
-		var expected model.Encodings
+		var expected store.Encodings
 		if err := attributevalue.UnmarshalMap(want, &expected); err != nil {
 			t.Fatal(err)
 		}
-		for place, got := range map[string]model.Encodings{
+		for place, got := range map[string]store.Encodings{
 			"item": back.Item, "element": back.Elements[0].Encodings, "entry": back.ByName["k"], "nested": back.Nested,
 			"list": back.Attrs[0], "map": *back.Values["k"], "reflected item": reflectedBack.Item,
 			"reflected element": reflectedBack.Elements[0].Encodings, "reflected nested": reflectedBack.Nested,

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/guregu/dynamo/v2"
 
-	"github.com/itemize/itemize/internal/bench/internal/model"
+	"github.com/itemize/itemize/internal/bench/store"
 )
 
 // guregu is github.com/guregu/dynamo, as its README has it.
@@ -40,14 +40,14 @@ func (g *guregu) fill(ctx context.Context) error {
 }
 
 func (g *guregu) fillPage(ctx context.Context) error {
-	return g.write(ctx, itemsOf(model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}))
+	return g.write(ctx, itemsOf(store.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}))
 }
 
 func (g *guregu) insert(ctx context.Context, i int) error {
 	return g.insertUser(ctx, theUser(fmt.Sprint("new-", i)))
 }
 
-func (g *guregu) insertUser(ctx context.Context, u model.User) error {
+func (g *guregu) insertUser(ctx context.Context, u store.User) error {
 	tx := g.db.WriteTx()
 	for _, it := range itemsOf(u) {
 		tx.Put(g.table.Put(it).If("attribute_not_exists($)", "PK"))
@@ -56,7 +56,7 @@ func (g *guregu) insertUser(ctx context.Context, u model.User) error {
 }
 
 func (g *guregu) load(ctx context.Context, _ int) error {
-	u := model.User{ID: userID}
+	u := store.User{ID: userID}
 	var all []dynamo.Item
 	if err := g.table.Get("PK", pk(userID)).All(ctx, &all); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (g *guregu) load(ctx context.Context, _ int) error {
 		case k.SK == "CART":
 			err = dynamo.UnmarshalItem(it, &u.Cart)
 		case strings.HasPrefix(k.SK, "WISH#"):
-			u.Wishes = append(u.Wishes, model.Wish{})
+			u.Wishes = append(u.Wishes, store.Wish{})
 			err = dynamo.UnmarshalItem(it, &u.Wishes[len(u.Wishes)-1])
 		}
 		if err != nil {
@@ -136,7 +136,7 @@ func (g *guregu) touch(ctx context.Context, i int) error {
 }
 
 func (g *guregu) month(ctx context.Context, _ int) error {
-	var got []model.Wish
+	var got []store.Wish
 	if err := g.table.Get("PK", pk(userID)).Range("SK", dynamo.BeginsWith, "WISH#2021-11-").All(ctx, &got); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (g *guregu) month(ctx context.Context, _ int) error {
 }
 
 func (g *guregu) page(ctx context.Context, _ int) error {
-	var got []model.Wish
+	var got []store.Wish
 	if err := g.table.Get("PK", pk(pageID)).Range("SK", dynamo.BeginsWith, "WISH#").All(ctx, &got); err != nil {
 		return err
 	}

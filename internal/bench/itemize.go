@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/bench/internal/model"
+	"github.com/itemize/itemize/internal/bench/store"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -16,26 +16,26 @@ import (
 )
 
 func openItemize(c *dynamodb.Client, table string) (*Opened, error) {
-	m, err := mapper.New[model.User](c, mapper.Table(table))
+	m, err := mapper.New[store.User](c, mapper.Table(table))
 	if err != nil {
 		return nil, err
 	}
-	s, err := mapper.New[model.Session](c, mapper.Table(table))
-	return ofItemize(m).with(s, model.SessionByID), err
+	s, err := mapper.New[store.Session](c, mapper.Table(table))
+	return ofItemize(m).with(s, store.SessionByID), err
 }
 
 func openShared(c *dynamodb.Client, table string) (*Opened, error) {
-	m, err := mapper.New[model.User](c, mapper.Table(table), mapper.ShareStrings())
+	m, err := mapper.New[store.User](c, mapper.Table(table), mapper.ShareStrings())
 	if err != nil {
 		return nil, err
 	}
-	s, err := mapper.New[model.Session](c, mapper.Table(table), mapper.ShareStrings())
-	return ofItemize(m).with(s, model.SessionByID), err
+	s, err := mapper.New[store.Session](c, mapper.Table(table), mapper.ShareStrings())
+	return ofItemize(m).with(s, store.SessionByID), err
 }
 
 // with adds the jobs of sessions.
-func (o *Opened) with(sessions *mapper.Mapper[model.Session], by func(string) *model.SessionKey) *Opened {
-	var touched *mapper.Entity[model.Session]
+func (o *Opened) with(sessions *mapper.Mapper[store.Session], by func(string) *store.SessionKey) *Opened {
+	var touched *mapper.Entity[store.Session]
 	fill := o.Fill
 	o.Fill = func(ctx context.Context) (err error) {
 		if err = fill(ctx); err != nil {
@@ -69,7 +69,7 @@ func (o *Opened) with(sessions *mapper.Mapper[model.Session], by func(string) *m
 }
 
 // reflected is the model without its generated code: a mapper of it reflects.
-type reflected model.User
+type reflected store.User
 
 func openReflected(c *dynamodb.Client, table string) (*Opened, error) {
 	m, err := mapper.New[reflected](c, mapper.Table(table))
@@ -77,55 +77,55 @@ func openReflected(c *dynamodb.Client, table string) (*Opened, error) {
 		return nil, err
 	}
 	k := func(id string) *query.Key[reflected] { return m.Key(id) }
-	return opened(m, func(u model.User) reflected { return reflected(u) },
-		func(u *reflected) *model.User { return (*model.User)(u) }, paths[reflected]{
+	return opened(m, func(u store.User) reflected { return reflected(u) },
+		func(u *reflected) *store.User { return (*store.User)(u) }, paths[reflected]{
 			user: func(id string) query.Selection[reflected] { return k(id) },
 			info: func(id string) query.Selection[reflected] { return k(id).Item("INFO") },
-			add: func(ctx context.Context, id string, w model.Wish) error {
+			add: func(ctx context.Context, id string, w store.Wish) error {
 				_, err := mapperimpl.Add(handmade.Node(k(id)), 4, nil, w).Exec(ctx, m)
 				return err
 			},
-			month: func(id string) *query.Query[reflected, model.Wish] {
-				return query.Of[model.Wish](k(id).Prefix("WISH#2021-11-"))
+			month: func(id string) *query.Query[reflected, store.Wish] {
+				return query.Of[store.Wish](k(id).Prefix("WISH#2021-11-"))
 			},
-			all: func(id string) *query.Query[reflected, model.Wish] {
-				return query.Of[model.Wish](k(id).Prefix("WISH#"))
+			all: func(id string) *query.Query[reflected, store.Wish] {
+				return query.Of[store.Wish](k(id).Prefix("WISH#"))
 			},
 		}), nil
 }
 
-func ofItemize(m *mapper.Mapper[model.User]) *Opened {
-	same := func(u model.User) model.User { return u }
-	return opened(m, same, func(u *model.User) *model.User { return u }, paths[model.User]{
-		user: func(id string) query.Selection[model.User] { return model.UserByID(id) },
-		info: func(id string) query.Selection[model.User] { return model.UserByID(id).Root() },
-		add: func(ctx context.Context, id string, w model.Wish) error {
-			_, err := model.UserByID(id).Wishes().Add(w).Exec(ctx, m)
+func ofItemize(m *mapper.Mapper[store.User]) *Opened {
+	same := func(u store.User) store.User { return u }
+	return opened(m, same, func(u *store.User) *store.User { return u }, paths[store.User]{
+		user: func(id string) query.Selection[store.User] { return store.UserByID(id) },
+		info: func(id string) query.Selection[store.User] { return store.UserByID(id).Root() },
+		add: func(ctx context.Context, id string, w store.Wish) error {
+			_, err := store.UserByID(id).Wishes().Add(w).Exec(ctx, m)
 			return err
 		},
-		month: func(id string) *query.Query[model.User, model.Wish] {
-			return model.UserByID(id).Wishes().Month(2021, time.November).Query()
+		month: func(id string) *query.Query[store.User, store.Wish] {
+			return store.UserByID(id).Wishes().Month(2021, time.November).Query()
 		},
-		all: func(id string) *query.Query[model.User, model.Wish] { return model.UserByID(id).Wishes().Query() },
+		all: func(id string) *query.Query[store.User, store.Wish] { return store.UserByID(id).Wishes().Query() },
 	})
 }
 
 // paths are the ways to what the jobs are about: by generated code, or by names.
 type paths[T any] struct {
 	user, info func(id string) query.Selection[T]
-	add        func(ctx context.Context, id string, w model.Wish) error
-	month, all func(id string) *query.Query[T, model.Wish]
+	add        func(ctx context.Context, id string, w store.Wish) error
+	month, all func(id string) *query.Query[T, store.Wish]
 }
 
 // opened returns the jobs of a mapper. to and of turn a user into the mapper's model and back.
-func opened[T any](users *mapper.Mapper[T], to func(model.User) T, of func(*T) *model.User, p paths[T]) *Opened {
+func opened[T any](users *mapper.Mapper[T], to func(store.User) T, of func(*T) *store.User, p paths[T]) *Opened {
 	o := &Opened{
 		Fill: func(ctx context.Context) error {
 			_, err := users.Save(ctx, users.New(to(theUser(userID))))
 			return err
 		},
 		FillPage: func(ctx context.Context) error {
-			full := model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}
+			full := store.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}
 			_, err := users.Save(ctx, users.New(to(full)), mapper.Independent())
 			return err
 		},
@@ -155,7 +155,7 @@ func opened[T any](users *mapper.Mapper[T], to func(model.User) T, of func(*T) *
 }
 
 // readAndChange adds the jobs that read, and the one that changes what it has read.
-func readAndChange[T any](o *Opened, users *mapper.Mapper[T], of func(*T) *model.User, p paths[T]) {
+func readAndChange[T any](o *Opened, users *mapper.Mapper[T], of func(*T) *store.User, p paths[T]) {
 	var changing *mapper.Entity[T]
 	for name, job := range map[string]Job{
 		Load: func(ctx context.Context, _ int) error {
@@ -204,9 +204,9 @@ func keptShared(c *dynamodb.Client, table string) (func(context.Context) (string
 }
 
 func kept(c *dynamodb.Client, options ...mapper.Option) (func(context.Context) (string, error), error) {
-	users, err := mapper.New[model.User](c, options...)
+	users, err := mapper.New[store.User](c, options...)
 	return func(ctx context.Context) (string, error) {
-		got, err := model.UserByID(pageID).Wishes().Collect(ctx, users)
+		got, err := store.UserByID(pageID).Wishes().Collect(ctx, users)
 		if err != nil {
 			return "", err
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/bench/internal/model"
+	"github.com/itemize/itemize/internal/bench/store"
 )
 
 // Job is one piece of work that each library does in its own way. It is run again and again, with a number that
@@ -75,11 +75,11 @@ func check(ok bool, what any) error {
 }
 
 // checkMonth and checkPage report whether the wishes of these jobs were found.
-func checkMonth(got []model.Wish) error {
+func checkMonth(got []store.Wish) error {
 	return check(len(got) == 8 && got[7].SKU == "SKU-7", len(got))
 }
 
 // checkPage is described at checkMonth.
-func checkPage(got []model.Wish) error {
+func checkPage(got []store.Wish) error {
 	return check(len(got) == page && got[7].Tags[1] == "blue" && got[9].Qty == 9, len(got))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/bench/internal/model"
+	"github.com/itemize/itemize/internal/bench/store"
 )
 
 // The items with declarations by hand: with the keys, and a version that updates compare. Tags are for
@@ -30,15 +30,15 @@ type (
 	}
 	addressItem struct {
 		keys
-		model.Address
+		store.Address
 	}
 	cartItem struct {
 		keys
-		model.Cart
+		store.Cart
 	}
 	wishItem struct {
 		keys
-		model.Wish
+		store.Wish
 	}
 	sessionItem struct {
 		keys
@@ -53,7 +53,7 @@ func pk(id string) string { return "USER#" + id }
 func wishKey(at time.Time) string { return "WISH#" + at.UTC().Format(time.RFC3339) }
 
 // itemsOf returns the items of a user.
-func itemsOf(u model.User) []any {
+func itemsOf(u store.User) []any {
 	k := func(sk string) keys { return keys{pk(u.ID), sk, 1} }
 	all := []any{
 		infoItem{k("INFO"), u.Email, u.Name},
@@ -68,7 +68,7 @@ func itemsOf(u model.User) []any {
 }
 
 // itemOf returns the item of a session.
-func itemOf(s model.Session) sessionItem {
+func itemOf(s store.Session) sessionItem {
 	return sessionItem{keys{"SESSION#" + s.ID, "SESSION", 1}, s.User, s.Agent, s.Started, s.Hits}
 }
 
@@ -118,7 +118,7 @@ func (h *byHand) fill(ctx context.Context) error {
 }
 
 func (h *byHand) fillPage(ctx context.Context) error {
-	return h.write(ctx, itemsOf(model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}))
+	return h.write(ctx, itemsOf(store.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}))
 }
 
 // mark returns eight random bytes; nil for items without them.
@@ -144,7 +144,7 @@ func (h *byHand) insert(ctx context.Context, i int) error {
 	return h.insertUser(ctx, theUser(fmt.Sprint("new-", i)))
 }
 
-func (h *byHand) insertUser(ctx context.Context, u model.User) error {
+func (h *byHand) insertUser(ctx context.Context, u store.User) error {
 	var puts []types.TransactWriteItem
 	mark := h.mark()
 	for _, it := range itemsOf(u) {
@@ -190,7 +190,7 @@ func (h *byHand) query(ctx context.Context, condition expression.KeyConditionBui
 }
 
 func (h *byHand) load(ctx context.Context, _ int) error {
-	u := model.User{ID: userID}
+	u := store.User{ID: userID}
 	err := h.query(ctx, expression.Key("PK").Equal(expression.Value(pk(userID))),
 		func(it map[string]types.AttributeValue) error {
 			sk := it["SK"].(*types.AttributeValueMemberS).Value
@@ -207,7 +207,7 @@ func (h *byHand) load(ctx context.Context, _ int) error {
 			case sk == "CART":
 				return attributevalue.UnmarshalMap(it, &u.Cart)
 			case strings.HasPrefix(sk, "WISH#"):
-				u.Wishes = append(u.Wishes, model.Wish{})
+				u.Wishes = append(u.Wishes, store.Wish{})
 				return attributevalue.UnmarshalMap(it, &u.Wishes[len(u.Wishes)-1])
 			}
 			return nil
@@ -316,10 +316,10 @@ func (h *byHand) put(ctx context.Context, it any) error {
 }
 
 // wishes returns the wishes of a key condition.
-func (h *byHand) wishes(ctx context.Context, condition expression.KeyConditionBuilder) ([]model.Wish, error) {
-	var all []model.Wish
+func (h *byHand) wishes(ctx context.Context, condition expression.KeyConditionBuilder) ([]store.Wish, error) {
+	var all []store.Wish
 	err := h.query(ctx, condition, func(it map[string]types.AttributeValue) error {
-		all = append(all, model.Wish{})
+		all = append(all, store.Wish{})
 		return attributevalue.UnmarshalMap(it, &all[len(all)-1])
 	})
 	return all, err

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/internal/model/gate"
 	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/naming"
 	"github.com/itemize/itemize/internal/model/schema"
 )
 
@@ -520,7 +520,7 @@ func free(name string, taken map[string]bool) string {
 func (x *ejecting) item(it *schema.Item) {
 	e, name := x.e, x.kinds[it]
 	tag := func(attribute string, options ...string) string {
-		return gate.GoRaw("dynamodbav:" + gate.GoString(strings.Join(append([]string{attribute}, options...), ",")))
+		return naming.GoRaw("dynamodbav:" + naming.GoString(strings.Join(append([]string{attribute}, options...), ",")))
 	}
 	x.comment(name + " is an item with the sort key " + it.Key.Text + ".")
 	x.p("type ", name, " struct {")
@@ -539,7 +539,7 @@ func (x *ejecting) item(it *schema.Item) {
 		x.p(field, " ", goType(a.Value.Type), " ", tag(a.Name, a.AV.Options...))
 	}
 	for _, k := range it.Derived {
-		x.p(derivedName(it, k), " string ", tag(k.Name, "omitempty"), " // ", gate.Line(k.Text))
+		x.p(derivedName(it, k), " string ", tag(k.Name, "omitempty"), " // ", naming.Line(k.Text))
 	}
 	x.p("}")
 	x.p()

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/itemize/itemize/internal/model/gate"
+	"github.com/itemize/itemize/internal/model/naming"
 	"github.com/itemize/itemize/internal/model/schema"
 )
 
@@ -166,7 +166,7 @@ func tagLiteral(tag string) string {
 	if tag == "" {
 		return ""
 	}
-	return gate.GoRaw(tag)
+	return naming.GoRaw(tag)
 }
 
 // keyTypes lists the types of which keys hold the text.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/internal/model/gate"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // File is a generated file.
@@ -98,7 +98,7 @@ func comment(text string) code { return commentIn(text, maxColumns) }
 func commentIn(text string, most int) code {
 	var all code
 	line := "//"
-	for _, word := range strings.Fields(gate.Line(text)) {
+	for _, word := range strings.Fields(naming.Line(text)) {
 		if len(line)+1+len(word) > most && line != "//" {
 			all = append(all, line+"\n")
 			line = "//"

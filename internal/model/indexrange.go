@@ -7,7 +7,7 @@ import (
 
 	"github.com/itemize/itemize/internal/model/codec"
 	"github.com/itemize/itemize/internal/model/key"
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 	"github.com/itemize/itemize/internal/model/redact"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read/selection"
@@ -95,7 +95,7 @@ func (m *Model) entry(name string) (*schema.Entry, error) {
 	case len(names) == 0:
 		return nil, m.Errorf("the model declares no indexes: add _ struct{} `ddb:\"index=NAME,hash=ATTR,pk=TEMPLATE\"`")
 	}
-	return nil, m.Errorf("the model declares no index %q%s: its indexes are %s", index, near.Hint(index, names),
+	return nil, m.Errorf("the model declares no index %q%s: its indexes are %s", index, naming.Hint(index, names),
 		strings.Join(names, ", "))
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // Times says which tables there are of a model whose tables follow the time.
@@ -73,7 +73,7 @@ func (m *Model) PeriodFrom(start time.Time) string {
 // Absent returns the error of a read of a period's table. It returns nil if the missing table is no
 // fault: the period is in the future, or skip, if set, is called with the name of the table.
 func (m *Model) Absent(t *item.Table, skip func(table string), err error) error {
-	var missing *explain.Missing
+	var missing *request.Missing
 	if t.Period == "" || !errors.As(err, &missing) || len(missing.Tables) != 1 || missing.Tables[0] != t {
 		return err
 	}

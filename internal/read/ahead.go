@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // Keys reports whether parts are items whose keys are known, and nothing else.
@@ -27,7 +27,7 @@ func (r *Reader) Batches(ctx context.Context, sets [][]selection.Part, parallel 
 	batches := r.pack(sets)
 	answers := make([]map[item.Place]item.Image, len(batches))
 	usages := make([]Usage, len(batches))
-	err := flow.AtMost(ctx, parallel, len(batches), func(ctx context.Context, i int) (err error) {
+	err := request.AtMost(ctx, parallel, len(batches), func(ctx context.Context, i int) (err error) {
 		answers[i], err = r.batchOf(ctx, batches[i], o, &usages[i])
 		return err
 	})

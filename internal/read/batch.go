@@ -14,8 +14,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request/explain"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/request/wire"
 )
 
@@ -70,7 +69,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 			RequestItems: want, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		}, call.Options()...)
 		if err != nil {
-			return nil, explain.Error(ctx, r.Client, r.Label,
+			return nil, request.Explain(ctx, r.Client, r.Label,
 				slices.SortedFunc(maps.Values(tables),
 					func(a, b *item.Table) int { return cmp.Compare(a.Index, b.Index) }), call.Explain(err))
 		}
@@ -121,14 +120,14 @@ var errUnprocessed = errors.New("BatchGetItem returned all keys as unprocessed")
 
 // pause waits before the rest of a batch is asked for, after a number of answers that had none of it.
 func (r *Reader) pause(ctx context.Context, try int) error {
-	err := flow.Pause(ctx, try)
+	err := request.Pause(ctx, try)
 	if err == nil && try == maxBatchTries {
 		err = errUnprocessed
 	}
 	if err == nil {
 		return nil
 	}
-	return explain.Throttling("%s: DynamoDB throttled the batch: raise the read capacity of the table, or load fewer "+
+	return request.Throttling("%s: DynamoDB throttled the batch: raise the read capacity of the table, or load fewer "+
 		"entities at once: %w", r.Label, err)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/request/wire"
 )
 
@@ -111,7 +111,7 @@ func (r *Reader) one(ctx context.Context, at item.Place, o Options, u *Usage) ([
 		ConsistentRead: &o.Strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}, call.Options()...)
 	if err != nil {
-		return nil, explain.Error(ctx, r.Client, r.Label, []*item.Table{at.Table}, call.Explain(err))
+		return nil, request.Explain(ctx, r.Client, r.Label, []*item.Table{at.Table}, call.Explain(err))
 	}
 	images, err := r.described(at, call.Page(), false, single(out.Item))
 	size := 0
@@ -156,7 +156,7 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 		call := r.Wire.Call(wire.Query, o.Light)
 		out, err := r.Client.Query(ctx, in, call.Options()...)
 		if err != nil {
-			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{t}, call.Explain(err)))
+			yield(Page{}, request.Explain(ctx, r.Client, r.Label, []*item.Table{t}, call.Explain(err)))
 			return
 		}
 		page, err := r.described(item.Place{Table: t, PK: p.PK}, call.Page(), o.Light, out.Items)

@@ -9,8 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/explain"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/request/wire"
 )
 
@@ -20,7 +19,7 @@ type Segment struct {
 	Number, Of int
 	Strong     bool
 	// Rate limits the RCU per second of all segments that share it, nil for no limit.
-	Rate *flow.Limiter
+	Rate *request.Limiter
 	// Start is the key behind which it is read, nil for its beginning; Limit bounds the items of an answer, 0 for
 	// no bound.
 	Start item.Attributes
@@ -47,7 +46,7 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 		call := r.Wire.Call(wire.Query, false)
 		out, err := r.Client.Scan(ctx, in, call.Options()...)
 		if err != nil {
-			return explain.Error(ctx, r.Client, r.Label, []*item.Table{s.Table}, call.Explain(err))
+			return request.Explain(ctx, r.Client, r.Label, []*item.Table{s.Table}, call.Explain(err))
 		}
 		page, err := r.described(item.Place{Table: s.Table}, call.Page(), false, out.Items)
 		if err != nil {
@@ -74,7 +73,7 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 
 // pageItems returns the number of items to request, so that an answer is about a segment's share of one
 // second. It uses the sizes of the items that were read so far, and at first assumes one unit per item.
-func pageItems(l *flow.Limiter, segments, items, bytes int, strong bool) *int32 {
+func pageItems(l *request.Limiter, segments, items, bytes int, strong bool) *int32 {
 	if l == nil {
 		return nil
 	}

@@ -13,8 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request/explain"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // Set is a set of items with known keys, and the reader of its model.
@@ -61,9 +60,9 @@ func Transaction(ctx context.Context, sets []Set, u *Usage) ([]*Early, error) {
 			return answers(ctx, sets, places, out, u)
 		}
 		if !inProgress(err) || try == maxTransactionTries {
-			return nil, explain.Error(ctx, first.Client, first.Label, tables, err)
+			return nil, request.Explain(ctx, first.Client, first.Label, tables, err)
 		}
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return nil, err
 		}
 	}

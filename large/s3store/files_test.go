@@ -11,19 +11,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/large/s3store"
 	"github.com/itemize/itemize/mapper"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
-
 // A folder opens the objects that were put into it by their names, below its prefix. A missing object
 // is fs.ErrNotExist, and every error names the object.
 func TestFolder(t *testing.T) {
 	ctx := context.Background()
-	gateway, bucket := enginetest.S3(t)
+	gateway, bucket := testengine.S3(t)
 	client := s3.NewFromConfig(gateway.Config())
 	folder := s3store.Folder(client, bucket, "exports/1/")
 	if err := folder.Put(ctx, "data/0.json.gz", []byte("content")); err != nil {

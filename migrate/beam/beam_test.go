@@ -20,7 +20,7 @@ import (
 
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/schema"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	enginetest.Run(m)
+	testengine.Run(m)
 }
 
 // run runs a job on the local runner: on all segments once, or on those given.
@@ -81,7 +81,7 @@ type setup struct {
 
 func newSetup(t *testing.T, n int) *setup {
 	t.Helper()
-	engine := enginetest.Start(t)
+	engine := testengine.Start(t)
 	client := engine.Client()
 	as, err := client.Options().Credentials.Retrieve(context.Background()) // tables belong to who made them
 	if err != nil {
@@ -99,7 +99,7 @@ func newSetup(t *testing.T, n int) *setup {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, target := enginetest.Table(t, "name:S", ""), enginetest.Table(t, "PK:S", "SK:S")
+	source, target := testengine.Table(t, "name:S", ""), testengine.Table(t, "PK:S", "SK:S")
 	s := &setup{t, client, Job{
 		Lock: lock, Model: "Shop", Source: source, Tables: map[string]string{"shops": target},
 		Segments: 5,

@@ -12,13 +12,13 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/advice/charge"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // The engine takes as much as each limit says, and refuses one more; but dynoxide, the
 // engine that reports transactions, takes any number of values of IN.
 func TestLimitsOnTheEngine(t *testing.T) {
-	ctx, client, table := context.Background(), enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")
+	ctx, client, table := context.Background(), testengine.Start(t).Client(), testengine.Table(t, "PK:S", "SK:S")
 	key := func(i int) charge.Item { return charge.Item{"PK": str("a"), "SK": str(fmt.Sprint("key ", i))} }
 	for _, c := range []struct {
 		name  string
@@ -65,7 +65,7 @@ func TestLimitsOnTheEngine(t *testing.T) {
 		if err := c.send(c.limit); err != nil {
 			t.Errorf("%s: %d refused: %v", c.name, c.limit, err)
 		}
-		if c.name == "IN" && enginetest.ReportsTransactions(t) {
+		if c.name == "IN" && testengine.ReportsTransactions(t) {
 			continue
 		}
 		if err := c.send(c.limit + 1); err == nil {

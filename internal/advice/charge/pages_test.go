@@ -13,7 +13,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/advice/charge"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // An answer ends with the item that takes it to 1 MB or over, and each is rounded up by
@@ -98,7 +98,7 @@ func (p pager) query(partition string) (counts []int, units []float64) {
 // page before the item that crosses the limit, which DynamoDB does not. On it, recognized by the first
 // collection, only the units of the pages that it returns are compared.
 func TestPagesOnTheEngine(t *testing.T) {
-	p := pager{t, enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")}
+	p := pager{t, testengine.Start(t).Client(), testengine.Table(t, "PK:S", "SK:S")}
 	endsBefore := false
 	for _, c := range []struct{ items, bytes int }{
 		{1007, 1042},

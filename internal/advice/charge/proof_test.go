@@ -15,10 +15,10 @@ import (
 
 	"github.com/itemize/itemize/internal/advice/charge"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 // prover runs random operations on a table with indexes. It compares the predicted cost with the
 // reported one, separately for the table and each index.
@@ -39,9 +39,9 @@ const partition = "p"
 func newProver(t *testing.T) *prover {
 	seed := draws.Seed(t)
 	p := &prover{
-		T: t, r: rand.New(rand.NewPCG(seed, 0)), client: enginetest.Start(t).Client(), name: "proof-" +
+		T: t, r: rand.New(rand.NewPCG(seed, 0)), client: testengine.Start(t).Client(), name: "proof-" +
 			strconv.FormatUint(seed, 36),
-		full: enginetest.ReportsTransactions(t), stored: map[string]charge.Item{}, counts: map[string]int{},
+		full: testengine.ReportsTransactions(t), stored: map[string]charge.Item{}, counts: map[string]int{},
 		table: charge.Table{Hash: "PK", Range: "SK", Indexes: []charge.Index{
 			{Name: "all", Hash: "G", All: true},
 			{Name: "keys", Hash: "G", Range: "R"},

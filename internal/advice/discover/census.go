@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/advice/charge"
-	"github.com/itemize/itemize/internal/model/gate"
 	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // census counts the items of a sample that have a name, as an attribute or as an entry of a map at any depth. It
@@ -69,7 +69,7 @@ func (c *census) value(v types.AttributeValue, depth int) {
 }
 
 // isData reports whether a name counts as data: by its form, or because few items of a large sample have it.
-func (c *census) isData(name string) bool { return gate.IsData(name, c.counts[name], c.items) }
+func (c *census) isData(name string) bool { return naming.IsData(name, c.counts[name], c.items) }
 
 // hides reports whether a name is left out of reports and written files: it is data, or cannot be in a tag.
-func (c *census) hides(name string) bool { return !gate.Printable(name) || c.isData(name) }
+func (c *census) hides(name string) bool { return !naming.Printable(name) || c.isData(name) }

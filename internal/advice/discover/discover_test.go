@@ -17,8 +17,8 @@ import (
 	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/internal/advice/charge"
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/model/gate"
 	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/naming"
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
@@ -446,12 +446,12 @@ func TestSourceOfHostileNames(t *testing.T) {
 		}
 		x := reported(t, s)
 		for _, typ := range x.Types {
-			if typ.NoModel != "" && gate.Printable(key) {
+			if typ.NoModel != "" && naming.Printable(key) {
 				t.Fatalf("%q, key %q: %s", names, key, typ.NoModel)
 			}
 			x.only = typ.Name
 		}
-		if !gate.Printable(key) {
+		if !naming.Printable(key) {
 			if x.Types[0].NoModel == "" {
 				t.Fatalf("a model with the key %q", key)
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/schema"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 	"github.com/itemize/itemize/tables"
@@ -23,7 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 func sampleTicket(comments int) madeTicket {
 	at := time.Date(2021, 11, 14, 9, 30, 0, 5, time.UTC)
@@ -88,7 +88,7 @@ var ticketChanges = []ticketChange{
 // ticketTable returns a mapper of tickets in a new table.
 func ticketTable(t *testing.T) *mapper.Mapper[madeTicket] {
 	t.Helper()
-	ctx, client := context.Background(), enginetest.Need(t, enginetest.Capacity).Client()
+	ctx, client := context.Background(), testengine.Need(t, testengine.Capacity).Client()
 	m, err := mapper.New[madeTicket](client, mapper.Table("tickets-"+strings.ToLower(rand.Text())))
 	if err != nil {
 		t.Fatal(err)

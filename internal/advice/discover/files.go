@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/cost/forecast"
-	"github.com/itemize/itemize/internal/model/gate"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // File is a file to write. Its name is relative to the folder of the models.
@@ -109,7 +109,7 @@ const lockPath = "/itemize.lock.json"
 // sample is of a table, which can be migrated.
 func (r *Report) Next(folder, flags string, table bool) string {
 	var b strings.Builder
-	at := func(name string) string { return gate.Shell(folder + name) }
+	at := func(name string) string { return naming.Shell(folder + name) }
 	fmt.Fprintf(&b, "Next:\n\n  itemize gen %s\n", at(""))
 	for _, t := range r.written() {
 		fmt.Fprintf(&b, "  itemize cost model -model %s -workload %s %s\n", t.Name, at("/"+t.workloadName()), at(""))
@@ -121,10 +121,10 @@ func (r *Report) Next(folder, flags string, table bool) string {
 	for _, t := range r.written() {
 		key := ""
 		if t.Key != "" {
-			key += " -key " + gate.Shell(t.Key)
+			key += " -key " + naming.Shell(t.Key)
 		}
 		if t.Sort != "" {
-			key += " -sort " + gate.Shell(t.Sort)
+			key += " -sort " + naming.Shell(t.Sort)
 		}
 		for _, step := range []string{"plan", "run", "verify", "cutover"} {
 			if t.Reshaped {
@@ -134,7 +134,7 @@ func (r *Report) Next(folder, flags string, table bool) string {
 				continue
 			}
 			fmt.Fprintf(&b, "  itemize migrate %s -lock %s -model %s%s%s %s\n", step, at(lockPath), t.Name, key, flags,
-				gate.Shell(r.Table.Name))
+				naming.Shell(r.Table.Name))
 		}
 	}
 	return b.String()

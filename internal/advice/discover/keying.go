@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/model/gate"
 	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // keying is how a model identifies its entities, and how the monoliths are found.
@@ -49,7 +49,7 @@ func (g *group) typeName(table string, taken scope) string {
 // keyingOf decides how to identify the entities of a type. single reports that the table has no other types.
 func keyingOf(t *Table, g *group, name string, single bool) (*keying, error) {
 	for _, name := range []string{t.Hash, t.Range} {
-		if name != "" && !gate.Printable(name) {
+		if name != "" && !naming.Printable(name) {
 			return nil, errors.New("a key attribute has a name that a tag cannot have: write the model by hand")
 		}
 	}

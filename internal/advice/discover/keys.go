@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/model/gate"
 	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // maxLiterals is the largest number of different literals in one place of a key. More are data, such as countries.
@@ -128,7 +128,7 @@ func literals(all []parsed, keys []int, at int) {
 	}
 	n := 0
 	for t, partitions := range shared {
-		if len(partitions) < gate.LeastShared || !wordLike.MatchString(t.literal) || gate.IsValue(t.literal) {
+		if len(partitions) < naming.LeastShared || !wordLike.MatchString(t.literal) || naming.IsValue(t.literal) {
 			delete(shared, t)
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/internal/model/gate"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // reshapeSource returns the file with the functions of migrate.Reshape, nil if no model needs them.
@@ -62,7 +62,7 @@ func (x *entityType) functions(b *bytes.Buffer) {
 				b,
 				"\nvar %s = regexp.MustCompile(%s)\n",
 				x.keyVariable(s.From),
-				gate.GoRaw(x.expression(s.From)),
+				naming.GoRaw(x.expression(s.From)),
 			)
 		}
 	}
@@ -199,8 +199,8 @@ func (r *Report) program(dir, module string) ([]byte, error) {
 	if models.Len() == 0 {
 		return nil, nil
 	}
-	text := strings.NewReplacer(`"IMPORT"`, gate.GoString(module), "MODELS", models.String(), "SOURCE",
-		gate.GoString(r.Table.Name)).
+	text := strings.NewReplacer(`"IMPORT"`, naming.GoString(module), "MODELS", models.String(), "SOURCE",
+		naming.GoString(r.Table.Name)).
 		Replace(programText)
 	return []byte(text), nil
 }

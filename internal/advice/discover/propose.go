@@ -14,8 +14,8 @@ import (
 	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/migration/protocol"
-	"github.com/itemize/itemize/internal/model/gate"
 	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/naming"
 	"github.com/itemize/itemize/internal/model/schema"
 )
 
@@ -134,7 +134,7 @@ func depthOf(names *census, attribute string) int {
 // shown reports whether the name of an attribute can be printed: it is not data, and can be in a tag.
 func (x *entityType) shown(attribute string) bool {
 	declared := attribute == x.table.TTL || x.keyOfIndex(attribute)
-	return gate.Printable(attribute) && (declared || !x.names.isData(attribute))
+	return naming.Printable(attribute) && (declared || !x.names.isData(attribute))
 }
 
 // isKey reports whether an attribute is in the keys of the model, or a key of the table.
@@ -507,7 +507,7 @@ func (x *entityType) tableTag() string {
 			tag += []string{",hash=ItemPK", ",range=ItemSK"}[i]
 		}
 	}
-	if p := x.attributes[x.table.TTL]; p != nil && p.epochs+p.types["NULL"] == p.n && gate.Printable(x.table.TTL) {
+	if p := x.attributes[x.table.TTL]; p != nil && p.epochs+p.types["NULL"] == p.n && naming.Printable(x.table.TTL) {
 		tag += ",ttl=" + x.table.TTL
 	}
 	for _, r := range [][2]string{{"_v", "version"}, {"_s", "state"}, {"_a", "incarnation"}, {"_m", "migration"}} {

@@ -16,9 +16,8 @@ import (
 	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/internal/advice/charge"
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/model/gate"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // Report is the result of a discovery. It has no values of the data.
@@ -276,7 +275,7 @@ func (g *group) lacks(name string, ops []forecast.Operation, names *census) erro
 		}
 		cure := "correct the name"
 		maps.DeleteFunc(have, func(name string, _ bool) bool { return names.hides(name) })
-		if n := near.Of(attribute, slices.Collect(maps.Keys(have))); n != "" {
+		if n := naming.Nearest(attribute, slices.Collect(maps.Keys(have))); n != "" {
 			cure = "did you mean " + n + "?"
 		}
 		for _, op := range ops {
@@ -499,7 +498,7 @@ func (p *profile) names() []string {
 	var out []string
 	hidden := false
 	for _, name := range slices.Sorted(maps.Keys(q.fields)) {
-		if q.fields[name].docs >= gate.LeastShared && !q.hides(name) {
+		if q.fields[name].docs >= naming.LeastShared && !q.hides(name) {
 			out = append(out, name)
 		} else {
 			hidden = true

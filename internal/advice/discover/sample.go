@@ -26,7 +26,7 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // Table is the table that a sample was read from. Of files only the keys are known.
@@ -219,7 +219,7 @@ func (t *Table) Predicted(n int) float64 {
 }
 
 // ReadTable reads n items of a table at random places, 0 for all.
-func ReadTable(ctx context.Context, c Client, t *Table, n int, rate *flow.Limiter) (*Sample, error) {
+func ReadTable(ctx context.Context, c Client, t *Table, n int, rate *request.Limiter) (*Sample, error) {
 	s := &Sample{Table: t}
 	table := &item.Table{Name: t.Name, Hash: t.Hash, Range: t.Range}
 	reader := &read.Reader{Client: c, Label: "discover", Describe: extern.Plain}

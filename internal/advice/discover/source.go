@@ -13,7 +13,7 @@ import (
 	"unicode"
 
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/model/gate"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // Source returns the Go file with the models of a report. An error means that no type has a model.
@@ -78,7 +78,7 @@ func (r *Report) uses(name string) bool {
 
 // printed returns a name for a comment.
 func printed(name string) string {
-	if !gate.Printable(name) {
+	if !naming.Printable(name) {
 		return "a table"
 	}
 	return name
@@ -136,7 +136,7 @@ func (t *Type) declare(b *bytes.Buffer) {
 			Dollars(model.Total), Dollars(today.Total))
 	}
 	for _, n := range x.notes {
-		fmt.Fprintf(b, "// Note: %s.\n", gate.Line(n))
+		fmt.Fprintf(b, "// Note: %s.\n", naming.Line(n))
 	}
 	if c := x.compressible(); c != nil {
 		fmt.Fprintf(b, "// Worth compressing (compress=gzip), after the migration: %s.\n", strings.Join(c, ", "))
@@ -153,11 +153,11 @@ func (s *structure) write(b *bytes.Buffer) {
 	fmt.Fprintf(b, "type %s struct {\n", s.name)
 	for _, f := range s.fields {
 		if f.comment != "" {
-			fmt.Fprintf(b, "\t// %s\n", gate.Line(f.comment))
+			fmt.Fprintf(b, "\t// %s\n", naming.Line(f.comment))
 		}
 		tag := f.tag()
 		if tag != "" {
-			tag = " " + gate.GoRaw(tag)
+			tag = " " + naming.GoRaw(tag)
 		}
 		fmt.Fprintf(b, "\t%s %s%s\n", f.name, f.typ.expr, tag)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // Rule names a rule of docs/format.md.
@@ -68,7 +68,7 @@ type Inspector struct {
 	// Sample is the maximum number of items to read, 0 for all. Items is about how many there are.
 	Sample, Items int
 	// Rate limits the RCU per second, nil for no limit.
-	Rate *flow.Limiter
+	Rate *request.Limiter
 	// Pending is the age from which an unfinished insert, delete or move is a finding.
 	Pending time.Duration
 	// Pause is the time before a second look at items that seem to break a rule: a writer may be at work.

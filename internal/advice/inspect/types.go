@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/itemize/itemize/internal/large/extern"
-	"github.com/itemize/itemize/internal/model/fit"
+	"github.com/itemize/itemize/internal/model/schema"
 )
 
 // types reports the attributes that a load cannot read.
@@ -27,9 +27,9 @@ func (s *subject) types(add func(Rule, string, string)) {
 			}
 			v = plain
 		}
-		if m := fit.Read(&w, v, a.Name); m != nil {
+		if m := schema.Misread(&w, v, a.Name); m != nil {
 			add(Type, fmt.Sprintf("%v: a load of the field %s fails", m, a.Value.Name), "convert the attribute")
-		} else if m := fit.Whole(&w, v, a.Name); m != nil {
+		} else if m := schema.MisreadWhole(&w, v, a.Name); m != nil {
 			add(Type, fmt.Sprintf("%v: a load of the field %s leaves the rest out, and a change of the field is "+
 				"refused", m, a.Value.Name), "shorten the list, or use a slice")
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -36,7 +36,7 @@ type Collector struct {
 	// Act says that it acts; else it reports.
 	Act bool
 	// Limit limits the units per second, nil for no limit.
-	Limit *flow.Limiter
+	Limit *request.Limiter
 }
 
 // Collected has the findings and the deletions of a collector.

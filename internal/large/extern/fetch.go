@@ -16,7 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // Fetcher reads external values.
@@ -154,7 +154,7 @@ func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool,
 	}
 	b := make([]byte, p.Stored)
 	var mu sync.Mutex
-	err := flow.AtMost(ctx, f.atOnce(p), p.Parts, func(ctx context.Context, i int) error {
+	err := request.AtMost(ctx, f.atOnce(p), p.Parts, func(ctx context.Context, i int) error {
 		to := b[i*p.PartSize : min((i+1)*p.PartSize, len(b))]
 		var own read.Usage
 		err := f.part(ctx, p, f.Locations.Part(e, i), partOf{i, to, strong, &own})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/itemize/itemize/internal/large/compression"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // inItem returns a reader of a value that is in the item, or is new.
@@ -187,7 +187,7 @@ func (r *partReader) Read(b []byte) (int, error) {
 		got := <-r.ahead[0]
 		r.ahead = r.ahead[1:]
 		if got.err != nil {
-			return 0, flow.Repanic(got.err)
+			return 0, request.Repanic(got.err)
 		}
 		r.now = got.b
 	}
@@ -205,7 +205,7 @@ func (r *partReader) ask(i int) {
 		b := make([]byte, min(int64(r.p.PartSize), r.p.Stored-int64(i)*int64(r.p.PartSize)))
 		var u read.Usage
 		at := r.s.Locations.Part(r.e, i)
-		c <- partRead{b, flow.Caught(func() error {
+		c <- partRead{b, request.Caught(func() error {
 			err := r.s.part(ctx, r.p, at, partOf{i, b, false, &u})
 			var damaged *Damaged
 			if errors.As(err, &damaged) { // it may only not be here yet

@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -120,7 +120,7 @@ func (w *Writer) Store(ctx context.Context, g *Group, t *write.Tally) error {
 		return late(o.Err)
 	}
 	tallies := make([]write.Tally, len(g.Values))
-	err := flow.AtMost(ctx, 4, len(g.Values), func(ctx context.Context, i int) error {
+	err := request.AtMost(ctx, 4, len(g.Values), func(ctx context.Context, i int) error {
 		if g.Values[i].Class != Object {
 			return nil
 		}

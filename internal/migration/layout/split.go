@@ -12,7 +12,6 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/model/fit"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
@@ -504,7 +503,7 @@ func (s *splitter) loads(it *Item, in string) {
 			case in != "":
 				path = under(in, name)
 			}
-			if m := fit.Read(&a.Wire, v, path); m != nil {
+			if m := schema.Misread(&a.Wire, v, path); m != nil {
 				s.fault(m.Path, "it %s, so that a load of the field %s would fail: change the value, or the field's "+
 					"type", m.Reason, a.Field)
 			}

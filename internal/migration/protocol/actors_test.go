@@ -14,7 +14,7 @@ import (
 
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -46,7 +46,7 @@ func (s *setup) calling(call func(body []byte)) *protocol.Mover {
 func TestPutRequiresOwnClaim(t *testing.T) {
 	t.Parallel()
 	for at := 1; at <= 8; at++ {
-		ctx := flow.InOrder(context.Background())
+		ctx := request.InOrder(context.Background())
 		s := newSetup(t)
 		doc := shop(rand.New(rand.NewPCG(1, 2)), "1", 3)
 		places := map[string]item.Place{"1": s.put(doc).Place}
@@ -97,7 +97,7 @@ func TestPutRequiresOwnClaim(t *testing.T) {
 // A reader that finds no root, and then a monolith that was moved in the meantime, finds the entity.
 func TestReadRetriesAfterAMove(t *testing.T) {
 	t.Parallel()
-	ctx := flow.InOrder(context.Background())
+	ctx := request.InOrder(context.Background())
 	for at := 1; at <= 2; at++ {
 		s := newSetup(t)
 		places := map[string]item.Place{"1": s.put(shop(rand.New(rand.NewPCG(1, 2)), "1", 2)).Place}

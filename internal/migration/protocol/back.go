@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -49,13 +49,13 @@ func (m *Mover) Back(ctx context.Context, all []*Return, t *write.Tally) error {
 			t.AddAll([]write.Tally{b.t})
 		}
 	}()
-	return flow.AtOnce(ctx, len(all), func(ctx context.Context, i int) error {
+	return request.AtOnce(ctx, len(all), func(ctx context.Context, i int) error {
 		b := all[i]
 		b.m = m
 		err := errRestart
 		for try := 0; errors.Is(err, errRestart) && try < tries; try++ {
 			if try > 0 {
-				if err := flow.Pause(ctx, try); err != nil {
+				if err := request.Pause(ctx, try); err != nil {
 					return err
 				}
 			}
@@ -437,7 +437,7 @@ func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
 func (b *Return) atOnce(ctx context.Context, n int, do func(ctx context.Context, i int, t *write.Tally) error) error {
 	tallies := make([]write.Tally, n)
 	defer b.t.AddAll(tallies)
-	return flow.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
+	return request.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
 }
 
 // ownsMark returns errRestart if another rollback has marked the root.

@@ -18,10 +18,10 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
-	"github.com/itemize/itemize/internal/testing/enginetest"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 func textOf(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -126,7 +126,7 @@ func TestRollbackKeepsConcurrentWrites(t *testing.T) {
 	}
 	// The copy is made, and the monolith written. Then another program adds and writes without reading
 	// the root.
-	m, during := s.broken(-1, faults.KilledBefore, nil)
+	m, during := s.broken(-1, fakedynamo.KilledBefore, nil)
 	b := &protocol.Return{Doc: s.at("a"), Root: root}
 	for n := 1; ; n++ { // killed at the first request after the monolith was written
 		d, err := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
@@ -292,8 +292,8 @@ func TestFinishOfWhatWasChanged(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	s.put(shop(r, "a", 3))
 	for at := 1; ; at++ { // killed at the first request behind the mark
-		ctx, kill := context.WithCancel(flow.WithoutPauses(context.Background()))
-		m, _ := s.broken(at, faults.KilledBefore, kill)
+		ctx, kill := context.WithCancel(request.WithoutPauses(context.Background()))
+		m, _ := s.broken(at, fakedynamo.KilledBefore, kill)
 		d, _ := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
 		_ = m.Move(ctx, []*protocol.Entity{{Doc: d}}, &write.Tally{})
 		kill()
@@ -396,7 +396,7 @@ func (b *concurrent) Query(ctx context.Context, in *dynamodb.QueryInput,
 
 // hooked is a mover that lets something happen before its first request of an operation whose body has a text.
 func (s *setup) hooked(operation, text string, do func()) *protocol.Mover {
-	return protocol.New(faults.Before(s.client, operation, text, do), s.Layout, s.Source, s.Keys, s.Tables)
+	return protocol.New(fakedynamo.Before(s.client, operation, text, do), s.Layout, s.Source, s.Keys, s.Tables)
 }
 
 // A program takes a claim over. Before its request reaches the table, the claim's own program
@@ -502,7 +502,8 @@ func TestSharedClaimStays(t *testing.T) {
 		go func() { done <- move(other) }()
 		<-committed
 	}
-	first := protocol.New(faults.Before(faults.Before(s.client, "DeleteItem", "HEAD", again), "", `"moved"`, func() {
+	held := fakedynamo.Before(s.client, "DeleteItem", "HEAD", again)
+	first := protocol.New(fakedynamo.Before(held, "", `"moved"`, func() {
 		s.set(s.Source, item.Attributes{"id": textOf("a")}, "Prices", "bad")
 	}), s.Layout, s.Source, s.Keys, s.Tables)
 	if err := move(first); !errors.As(err, new(*protocol.Unmovable)) {
@@ -532,7 +533,7 @@ func TestForeignClaimStays(t *testing.T) {
 	s := newSetup(t)
 	doc := shop(rand.New(rand.NewPCG(1, 1)), "a", 4)
 	d := s.put(doc)
-	elsewhere := &item.Table{Name: enginetest.Table(t, "id:S", ""), Hash: "id"}
+	elsewhere := &item.Table{Name: testengine.Table(t, "id:S", ""), Hash: "id"}
 	other := protocol.New(s.client, s.Layout, elsewhere, s.Keys, s.Tables)
 	root, _ := s.RootOf(d)
 	there := item.Place{Table: elsewhere, PK: d.PK}

@@ -14,15 +14,15 @@ import (
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
 // broken returns the mover of a process whose n-th request meets a fault.
-func (s *setup) broken(at int, f faults.Fault, kill context.CancelFunc) (*protocol.Mover, *faults.Transport) {
-	b := &faults.Transport{At: at, Fault: f, Kill: kill}
+func (s *setup) broken(at int, f fakedynamo.Fault, kill context.CancelFunc) (*protocol.Mover, *fakedynamo.Transport) {
+	b := &fakedynamo.Transport{At: at, Fault: f, Kill: kill}
 	return protocol.New(b.Client(s.client), s.Layout, s.Source, s.Keys, s.Tables), b
 }
 
@@ -48,7 +48,7 @@ func TestFaultsAfterAnImport(t *testing.T) {
 }
 
 func (s *setup) faultsEverywhere(t *testing.T, every int) {
-	for f := range faults.Faults {
+	for f := range fakedynamo.Faults {
 		t.Run(f.String(), func(t *testing.T) {
 			first := 1 + rand.IntN(every)
 			for at := first; ; at += every {
@@ -63,9 +63,9 @@ func (s *setup) faultsEverywhere(t *testing.T, every int) {
 
 // oneFault moves entities, and back, with one fault, in this and the other direction. It reports whether
 // the fault was met.
-func (s *setup) oneFault(t *testing.T, f faults.Fault, at int) bool {
+func (s *setup) oneFault(t *testing.T, f fakedynamo.Fault, at int) bool {
 	t.Helper()
-	ctx := flow.InOrder(context.Background())
+	ctx := request.InOrder(context.Background())
 	r := rand.New(rand.NewPCG(1, uint64(at)))
 	docs := map[string]item.Attributes{}
 	places := map[string]item.Place{}
@@ -108,7 +108,7 @@ func keyOf(table *item.Table, a item.Attributes) item.Attributes {
 }
 
 // facing does something with a fault at one request, and then, if that was the end of it, again without.
-func (s *setup) facing(ctx context.Context, f faults.Fault, at int,
+func (s *setup) facing(ctx context.Context, f fakedynamo.Fault, at int,
 	do func(context.Context, *protocol.Mover) error,
 ) (hit bool) {
 	c, kill := context.WithCancel(ctx)

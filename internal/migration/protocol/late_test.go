@@ -16,10 +16,10 @@ import (
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
 // recording is a transport that keeps its requests, so that they can be sent again, as the SDK and a
@@ -52,7 +52,7 @@ func (c *recording) Do(r *http.Request) (*http.Response, error) {
 		c.held = keep
 		c.kill()
 		c.mu.Unlock()
-		return nil, faults.Err
+		return nil, fakedynamo.Err
 	}
 	if !bytes.Contains(body, []byte(`"migrating"`)) && !bytes.Contains(body, []byte("INSERT INTO")) {
 		c.sent = append(c.sent, keep)
@@ -131,7 +131,7 @@ func must(t *testing.T, err error) {
 // rollback. They do not change live items, and the entities move again.
 func TestLateCopies(t *testing.T) {
 	t.Parallel()
-	ctx := flow.WithoutPauses(context.Background())
+	ctx := request.WithoutPauses(context.Background())
 	for seed := range uint64(draws.Times(2, 6, 100)) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		l := newLate(t, r, func() {}, 0)
@@ -156,7 +156,7 @@ func TestLateWorker(t *testing.T) {
 	for _, back := range []bool{false, true} {
 		for at := 1 + rand.IntN(every); ; at += every {
 			r := rand.New(rand.NewPCG(1, uint64(at)))
-			ctx, kill := context.WithCancel(flow.InOrder(context.Background()))
+			ctx, kill := context.WithCancel(request.InOrder(context.Background()))
 			l := newLate(t, r, kill, at)
 			err := l.moveAll(ctx, t, l.mover, l.places)
 			kill()
@@ -165,7 +165,7 @@ func TestLateWorker(t *testing.T) {
 				t.Logf("fewer than %d requests, each %d drawn", at, every)
 				break
 			}
-			ctx = flow.InOrder(context.Background())
+			ctx = request.InOrder(context.Background())
 			must(t, l.moveAll(ctx, t, l.Mover, l.places))
 			if back {
 				must(t, l.backAll(ctx, t, l.Mover, l.places))

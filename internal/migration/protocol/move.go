@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -115,7 +115,7 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 		return err
 	}
 	var stopped atomic.Pointer[NotUnderway]
-	err = flow.AtOnce(ctx, len(all), func(ctx context.Context, i int) error {
+	err = request.AtOnce(ctx, len(all), func(ctx context.Context, i int) error {
 		e := all[i]
 		if e.Err != nil {
 			return nil
@@ -128,7 +128,7 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 			err = e.finish(ctx)
 		}
 		for try := 0; errors.Is(err, errRestart) && try < tries; try++ {
-			if err = flow.Pause(ctx, try); err == nil {
+			if err = request.Pause(ctx, try); err == nil {
 				err = e.restart(ctx)
 			}
 		}
@@ -271,7 +271,7 @@ func (e *Entity) afresh(ctx context.Context) error {
 	if e.doubts++; e.doubts > tries {
 		return errRestart
 	}
-	if err := flow.Pause(ctx, e.doubts); err != nil {
+	if err := request.Pause(ctx, e.doubts); err != nil {
 		return err
 	}
 	return e.restage(ctx, e.Doc, e.committed)
@@ -529,7 +529,7 @@ const changedSince = "a program with the old layout wrote the monolith after it 
 // other would never end. It returns errRestart if the claim has changed in the meantime.
 func (e *Entity) wait(ctx context.Context, root *Root) error {
 	for try := range patience + len(e.parts.Items)/partsPerPoll + e.m.slow(e.parts) {
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return err
 		}
 		now, err := e.m.readRoot(ctx, e.at, &e.t)

@@ -27,8 +27,7 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
-	"github.com/itemize/itemize/internal/request/explain"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -53,7 +52,7 @@ type Mover struct {
 	Sender *write.Sender
 	Now    func() time.Time
 	// Rate bounds the WCU a second, nil for no bound; Share is how many entities are moved at once within it.
-	Rate  *flow.Limiter
+	Rate  *request.Limiter
 	Share int
 	// Indexes are the secondary indexes of the tables, by their real names.
 	Indexes map[string][]*schema.Index
@@ -238,7 +237,7 @@ func (m *Mover) Items(ctx context.Context, root item.Place, t *write.Tally) ([]S
 		for {
 			out, err := m.Client.Query(ctx, in)
 			if err != nil {
-				return nil, explain.Error(ctx, m.Client, m.Layout.Model, []*item.Table{table}, err)
+				return nil, request.Explain(ctx, m.Client, m.Layout.Model, []*item.Table{table}, err)
 			}
 			size := 0
 			for _, a := range out.Items {

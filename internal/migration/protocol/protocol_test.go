@@ -23,10 +23,10 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/save/write"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 // Shop is a model whose monoliths are moved: by hand, so that no generated code is needed.
 type Shop struct {
@@ -60,14 +60,14 @@ type setup struct {
 
 func newSetup(t *testing.T) *setup {
 	t.Helper()
-	return setupIn(t, &item.Table{Name: enginetest.Table(t, "id:S", ""), Hash: "id"},
+	return setupIn(t, &item.Table{Name: testengine.Table(t, "id:S", ""), Hash: "id"},
 		func(l *layout.Layout) (*layout.Keys, error) { return l.KeyAttributes("id", "") })
 }
 
 // newOwnSetup has the monoliths among the items of the model.
 func newOwnSetup(t *testing.T) *setup {
 	t.Helper()
-	return setupIn(t, &item.Table{Name: enginetest.Table(t, "PK:S", "SK:S"), Hash: "PK", Range: "SK"},
+	return setupIn(t, &item.Table{Name: testengine.Table(t, "PK:S", "SK:S"), Hash: "PK", Range: "SK"},
 		func(l *layout.Layout) (*layout.Keys, error) { return l.KeyTemplates("", "DOC") })
 }
 
@@ -87,9 +87,9 @@ func setupIn(t *testing.T, source *item.Table, keysOf func(*layout.Layout) (*lay
 	}
 	target := &item.Table{Name: source.Name, Hash: "PK", Range: "SK"}
 	if source.Range == "" {
-		target.Name = enginetest.Table(t, "PK:S", "SK:S")
+		target.Name = testengine.Table(t, "PK:S", "SK:S")
 	}
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	return &setup{t, client, protocol.New(client, l, source, keys, []*item.Table{target}), false}
 }
 
@@ -209,7 +209,7 @@ func TestThereAndBack(t *testing.T) {
 		t.Errorf("%d items are there, of %d", n, items)
 	}
 	// DynamoDB Local reports nothing of statements
-	if enginetest.ReportsTransactions(t) && tally.ConsumedWCU != tally.WCU.Min {
+	if testengine.ReportsTransactions(t) && tally.ConsumedWCU != tally.WCU.Min {
 		t.Errorf("it took %v WCU, and %v was foreseen", tally.ConsumedWCU, tally.WCU)
 	}
 	for _, a := range s.all(s.Tables[0]) {

@@ -14,7 +14,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/request/wire"
 	"github.com/itemize/itemize/internal/save/bulk"
 	"github.com/itemize/itemize/internal/save/write"
@@ -163,7 +163,7 @@ func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) 
 	results, unsure = make([]bulk.Result, len(items)), make([]bool, len(items))
 	batches := m.batches(items)
 	var mu sync.Mutex
-	return results, unsure, flow.AtOnce(ctx, len(batches), func(ctx context.Context, i int) error {
+	return results, unsure, request.AtOnce(ctx, len(batches), func(ctx context.Context, i int) error {
 		batch := items[batches[i][0]:batches[i][1]]
 		out := results[batches[i][0]:batches[i][1]]
 		units := 0.0
@@ -283,7 +283,7 @@ func (e *Entity) claimAs(ctx context.Context, instead item.Attributes, incarnati
 			return o.Err
 		case write.Unknown:
 			lost = append(lost, r.Token)
-			if err := flow.Pause(ctx, try); err != nil {
+			if err := request.Pause(ctx, try); err != nil {
 				return err
 			}
 			continue

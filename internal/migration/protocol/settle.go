@@ -8,7 +8,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -67,7 +67,7 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 		default:
 			return o.Err
 		}
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // AV is the dynamodbav part of a tag, as attributevalue reads it.
@@ -37,7 +37,7 @@ func (p *parser) av(kv pair) {
 	for _, o := range parts[1:] {
 		if !slices.Contains(avWords, o) {
 			fix := "the options are " + strings.Join(avWords, ", ")
-			if n := near.Of(strings.ToLower(o), avWords); n != "" {
+			if n := naming.Nearest(strings.ToLower(o), avWords); n != "" {
 				fix = "write " + n
 			} else if _, ok := lookup(strings.SplitN(o, "=", 2)[0]); ok {
 				fix = "write it in the ddb tag"

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // Where says which fields an option may be on.
@@ -117,7 +117,7 @@ func (p *parser) cure(name string) string {
 		w, _ := lookup(s)
 		return "write " + w.usage
 	}
-	if s := near.Of(low, wordNames()); s != "" {
+	if s := naming.Nearest(low, wordNames()); s != "" {
 		w, _ := lookup(s)
 		return "write " + w.usage
 	}

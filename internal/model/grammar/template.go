@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // Template is the pattern of a key: literal text and placeholders, in turn.
@@ -174,7 +174,7 @@ func formatCure(f string) string {
 	if n, err := strconv.Atoi(f); err == nil && n >= 1 && n <= MaxWidth && !strings.HasPrefix(f, "0") {
 		return "write the width with a leading zero: 0" + f
 	}
-	if n := near.Of(strings.ToLower(f), formats); n != "" {
+	if n := naming.Nearest(strings.ToLower(f), formats); n != "" {
 		return "write " + n
 	}
 	return "the formats are " + strings.Join(formats, ", ") + ", and a width of 1 to " + strconv.Itoa(MaxWidth) +

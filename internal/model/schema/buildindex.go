@@ -6,7 +6,7 @@ import (
 
 	"github.com/itemize/itemize/internal/model/grammar"
 	"github.com/itemize/itemize/internal/model/key"
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // indexes reads the blank fields that declare indexes.
@@ -182,7 +182,7 @@ func (b *builder) carrier(m *taggedField) *Item {
 		allNames = append(allNames, names...)
 	}
 	cure := "write the sort key of an item as its tag has it, or a field of the item"
-	if n := near.Of(o.Value, allNames); n != "" {
+	if n := naming.Nearest(o.Value, allNames); n != "" {
 		cure = "write on=" + n
 	}
 	b.fault(m.option("on"), cure, "no item of the model has the name %q", o.Value)
@@ -499,7 +499,7 @@ func (b *builder) projection(m *taggedField, x *Index) {
 				}
 			}
 			cure := "the fields are " + strings.Join(names, ", ")
-			if n := near.Of(name, names); n != "" {
+			if n := naming.Nearest(name, names); n != "" {
 				cure = "write " + n
 			}
 			b.fault(m.option("project"), cure, "%s has no stored field %q to project", it.Name, name)

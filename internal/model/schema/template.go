@@ -8,7 +8,7 @@ import (
 
 	"github.com/itemize/itemize/internal/model/grammar"
 	"github.com/itemize/itemize/internal/model/key"
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // scope says what the placeholders of a template can name.
@@ -186,7 +186,7 @@ func cureOf(p grammar.Part, all []*taggedField, list string) string {
 	for _, m := range all {
 		fieldNames = append(fieldNames, m.Name)
 	}
-	if n := near.Of(p.Name, fieldNames); n != "" {
+	if n := naming.Nearest(p.Name, fieldNames); n != "" {
 		p.Name = n
 		return "write " + p.String()
 	}

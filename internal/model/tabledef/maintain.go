@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // Client reads descriptions of tables.
@@ -230,7 +230,7 @@ func (x *Maintenance) create(ctx context.Context, d *Table) (*types.TableDescrip
 		if try == changes {
 			return nil, errors.New("DynamoDB does not describe it yet: call Maintain again")
 		}
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return nil, err
 		}
 	}
@@ -273,7 +273,7 @@ func (x *Maintenance) active(ctx context.Context, live *types.TableDescription) 
 			return nil, fmt.Errorf("it is %s, which does not become ACTIVE by itself: look into it in the console, "+
 				"or restore it", live.TableStatus)
 		}
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return nil, fmt.Errorf("it is %s: %w", live.TableStatus, err)
 		}
 		var err error
@@ -461,7 +461,7 @@ func (x *Maintenance) deleted(ctx context.Context, table string) error {
 		if live, err := x.describe(ctx, table); err != nil || live == nil {
 			return err
 		}
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return err
 		}
 	}

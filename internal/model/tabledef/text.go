@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/itemize/itemize/internal/model/gate"
+	"github.com/itemize/itemize/internal/model/naming"
 	"github.com/itemize/itemize/internal/model/schema"
 )
 
@@ -22,17 +22,17 @@ func CloudFormation(tables []*Table) string {
 		printLine(1, "%s:", unique(word(d.Name), used))
 		printLine(2, "Type: AWS::DynamoDB::Table")
 		printLine(2, "Properties:")
-		printLine(3, "TableName: %s", gate.YAML(d.Name))
+		printLine(3, "TableName: %s", naming.YAML(d.Name))
 		printLine(3, "BillingMode: PAY_PER_REQUEST")
 		printLine(3, "AttributeDefinitions:")
 		for _, a := range d.Attributes {
-			printLine(4, "- AttributeName: %s", gate.YAML(a.Name))
+			printLine(4, "- AttributeName: %s", naming.YAML(a.Name))
 			printLine(4, "  AttributeType: %q", string(a.Type))
 		}
 		keys := func(indent int, hash, sort []string) {
 			printLine(indent, "KeySchema:")
 			for _, k := range keySchema(hash, sort) {
-				printLine(indent+1, "- AttributeName: %s", gate.YAML(*k.AttributeName))
+				printLine(indent+1, "- AttributeName: %s", naming.YAML(*k.AttributeName))
 				printLine(indent+1, "  KeyType: %s", k.KeyType)
 			}
 		}
@@ -50,19 +50,19 @@ func CloudFormation(tables []*Table) string {
 					printLine(3, "%s:", kind.name)
 				}
 				first = false
-				printLine(4, "- IndexName: %s", gate.YAML(x.Name))
+				printLine(4, "- IndexName: %s", naming.YAML(x.Name))
 				keys(5, names(x.Hash), names(x.Range))
 				p := projectionOf(x)
 				printLine(5, "Projection:")
 				printLine(6, "ProjectionType: %s", p.ProjectionType)
 				if len(p.NonKeyAttributes) > 0 {
-					printLine(6, "NonKeyAttributes: [%s]", list(p.NonKeyAttributes, gate.YAML))
+					printLine(6, "NonKeyAttributes: [%s]", list(p.NonKeyAttributes, naming.YAML))
 				}
 			}
 		}
 		if d.TTL != "" {
 			printLine(3, "TimeToLiveSpecification:")
-			printLine(4, "AttributeName: %s", gate.YAML(d.TTL))
+			printLine(4, "AttributeName: %s", naming.YAML(d.TTL))
 			printLine(4, "Enabled: true")
 		}
 	}
@@ -80,19 +80,19 @@ func Terraform(tables []*Table) string {
 		}
 		fmt.Fprintf(&b, "resource \"aws_dynamodb_table\" %q {\n", unique(snake(d.Name), used))
 		settings(&b, "  ", [][2]string{
-			{"name", gate.HCL(d.Name)},
-			{"billing_mode", gate.HCL("PAY_PER_REQUEST")},
-			{"hash_key", gate.HCL(d.Hash)},
-			{"range_key", gate.HCL(d.Range)},
+			{"name", naming.HCL(d.Name)},
+			{"billing_mode", naming.HCL("PAY_PER_REQUEST")},
+			{"hash_key", naming.HCL(d.Hash)},
+			{"range_key", naming.HCL(d.Range)},
 		})
 		for _, a := range d.Attributes {
-			block(&b, "attribute", [][2]string{{"name", gate.HCL(a.Name)}, {"type", gate.HCL(string(a.Type))}})
+			block(&b, "attribute", [][2]string{{"name", naming.HCL(a.Name)}, {"type", naming.HCL(string(a.Type))}})
 		}
 		for _, x := range d.Indexes {
 			terraformIndex(&b, x)
 		}
 		if d.TTL != "" {
-			block(&b, "ttl", [][2]string{{"attribute_name", gate.HCL(d.TTL)}, {"enabled", "true"}})
+			block(&b, "ttl", [][2]string{{"attribute_name", naming.HCL(d.TTL)}, {"enabled", "true"}})
 		}
 		b.WriteString("}\n")
 	}
@@ -103,27 +103,28 @@ func terraformIndex(b *strings.Builder, x *schema.Index) {
 	p := projectionOf(x)
 	all := ""
 	if len(p.NonKeyAttributes) > 0 {
-		all = "[" + list(p.NonKeyAttributes, gate.HCL) + "]"
+		all = "[" + list(p.NonKeyAttributes, naming.HCL) + "]"
 	}
 	sort := ""
 	if len(x.Range) > 0 {
-		sort = gate.HCL(x.Range[0].Name)
+		sort = naming.HCL(x.Range[0].Name)
 	}
-	rest := [][2]string{{"projection_type", gate.HCL(string(p.ProjectionType))}, {"non_key_attributes", all}}
+	name := [2]string{"name", naming.HCL(x.Name)}
+	rest := [][2]string{{"projection_type", naming.HCL(string(p.ProjectionType))}, {"non_key_attributes", all}}
 	switch {
 	case x.Local:
-		block(b, "local_secondary_index", append([][2]string{{"name", gate.HCL(x.Name)}, {"range_key", sort}}, rest...))
+		block(b, "local_secondary_index", append([][2]string{name, {"range_key", sort}}, rest...))
 	case len(x.Hash) == 1 && len(x.Range) <= 1:
 		block(b, "global_secondary_index",
-			append([][2]string{{"name", gate.HCL(x.Name)}, {"hash_key", gate.HCL(x.Hash[0].Name)}, {"range_key", sort}},
-				rest...))
+			append([][2]string{name, {"hash_key", naming.HCL(x.Hash[0].Name)}, {"range_key", sort}}, rest...))
 	default:
 		b.WriteString("\n  global_secondary_index {\n")
-		settings(b, "    ", append([][2]string{{"name", gate.HCL(x.Name)}}, rest...))
+		settings(b, "    ", append([][2]string{name}, rest...))
 		for _, k := range keySchema(names(x.Hash), names(x.Range)) {
 			b.WriteString("\n    key_schema {\n")
-			settings(b, "      ",
-				[][2]string{{"attribute_name", gate.HCL(*k.AttributeName)}, {"key_type", gate.HCL(string(k.KeyType))}})
+			settings(b, "      ", [][2]string{
+				{"attribute_name", naming.HCL(*k.AttributeName)}, {"key_type", naming.HCL(string(k.KeyType))},
+			})
 			b.WriteString("    }\n")
 		}
 		b.WriteString("  }\n")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/expr"
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
 )
@@ -139,7 +139,7 @@ func (s *Search) refuseUnknown(what, name string) error {
 		}
 	}
 	return s.Model.Errorf("%s names the attribute %q, which no selected item stores%s", what, name,
-		near.Hint(name, all))
+		naming.Hint(name, all))
 }
 
 // pathOf returns the path at which the requested items store a field.

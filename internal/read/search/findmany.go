@@ -6,7 +6,7 @@ import (
 
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -33,7 +33,7 @@ func (e *Engine) FindMany(ctx context.Context, sels []selection.Selection, o rea
 	}
 	found := make([]*Found, len(sels))
 	tallies := make([]write.Tally, len(sels))
-	err = flow.AtMost(ctx, findsAtOnce, len(sels), func(ctx context.Context, i int) (err error) {
+	err = request.AtMost(ctx, findsAtOnce, len(sels), func(ctx context.Context, i int) (err error) {
 		p := *e.Protocol
 		if read.Keys(sels[i].Parts) {
 			p.Reader, p.Now = &read.Ahead{Reader: e.Reader, Early: early}, func() time.Time { return began }

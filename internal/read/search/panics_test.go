@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 // errHook is the value with which AfterLoad panics while panics is set.
 var (
@@ -38,7 +38,7 @@ func (e *event) AfterLoad() {
 // A panic of AfterLoad reaches the caller of every read, who can recover.
 func TestPanicOfHookReachesCaller(t *testing.T) {
 	ctx := context.Background()
-	m, err := mapper.New[event](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
+	m, err := mapper.New[event](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestPanicOfHookReachesCaller(t *testing.T) {
 
 // A nil context is an error of every call, before anything is sent.
 func TestNilContextIsAnError(t *testing.T) {
-	m, err := mapper.New[event](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
+	m, err := mapper.New[event](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/request/wire"
 	"github.com/itemize/itemize/internal/save/staging"
 	"github.com/itemize/itemize/internal/save/write"
@@ -24,7 +24,7 @@ import (
 type ScanOptions struct {
 	Strong   bool
 	Segments int
-	Rate     *flow.Limiter
+	Rate     *request.Limiter
 	// Skip is called with the names of missing tables, which are skipped; if it is nil, a missing table
 	// is an error.
 	Skip func(table string)
@@ -75,7 +75,7 @@ func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give f
 		return err
 	}
 	done := make(chan error, 1)
-	go func() { done <- flow.Caught(func() error { return s.all(scanning, tables) }) }()
+	go func() { done <- request.Caught(func() error { return s.all(scanning, tables) }) }()
 	enough := false
 	for {
 		select {
@@ -92,10 +92,10 @@ func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give f
 			}
 		case err := <-done:
 			if enough {
-				_ = flow.Repanic(err)
+				_ = request.Repanic(err)
 				return nil
 			}
-			return cmp.Or(flow.Repanic(err), ctx.Err())
+			return cmp.Or(request.Repanic(err), ctx.Err())
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (s *scan) all(ctx context.Context, tables [][]*item.Table) error {
 					read.Segment{Table: t, Number: n, Of: s.Segments, Strong: s.Strong, Rate: s.Rate})
 			}
 		}
-		err := flow.AtMost(ctx, len(segments), len(segments), func(ctx context.Context, i int) error {
+		err := request.AtMost(ctx, len(segments), len(segments), func(ctx context.Context, i int) error {
 			return s.Model.Absent(segments[i].Table, s.skip(), s.segment(ctx, segments[i]))
 		})
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // Scatter says how a search over many shards reads.
@@ -210,7 +210,7 @@ func (l *lane) last(order key.Scalar) key.Scalar {
 // run runs the search of a lane, and hands its hits over, but those up to where the whole begins.
 func (l *lane) run(ctx context.Context) {
 	defer close(l.hits)
-	l.err = flow.Caught(func() error { return l.search(ctx) })
+	l.err = request.Caught(func() error { return l.search(ctx) })
 }
 
 func (l *lane) search(ctx context.Context) error {
@@ -299,7 +299,7 @@ func (m *merge) refill(ctx context.Context, l *lane) error {
 		heap.Push(m, l)
 		return nil
 	case l.err != nil:
-		return flow.Repanic(l.err)
+		return request.Repanic(l.err)
 	}
 	return ctx.Err()
 }

@@ -16,8 +16,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/explain"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -110,7 +109,7 @@ type Load struct {
 	// their size.
 	Parallel, Window, Bytes int
 	// Limit limits the WCU per second, nil for no limit.
-	Limit *flow.Limiter
+	Limit *request.Limiter
 	// Existing resolves items that are blocked by others, which are in stored as far as the refusal
 	// returned them. For each item it returns nil if the stored item is its own, ErrWhole if the entity
 	// was written in another way, and otherwise the reason. It is called in parallel, and adds its cost to t.
@@ -269,7 +268,7 @@ func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 		}
 	}
 	if tries > 0 {
-		_ = flow.Pause(waits, tries) // the end of the load is handled elsewhere
+		_ = request.Pause(waits, tries) // the end of the load is handled elsewhere
 	}
 	return o
 }
@@ -366,7 +365,7 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 	}
 	l.throttled = nil
 	for n, i := range o.batch {
-		if o.Results[n] == Again && explain.IsThrottled(o.Errs[n]) {
+		if o.Results[n] == Again && request.IsThrottled(o.Errs[n]) {
 			l.throttled = o.Errs[n]
 		}
 		switch {
@@ -400,14 +399,14 @@ func (l *Load) ended(ctx context.Context) error {
 	if err == nil || l.throttled == nil {
 		return err
 	}
-	return explain.Throttling("DynamoDB throttled the load until its context ended: raise the capacity of the table, "+
+	return request.Throttling("DynamoDB throttled the load until its context ended: raise the capacity of the table, "+
 		"lower WriteRate, or allow more time: %w: %w", err, l.throttled)
 }
 
 // exhausted is the error of an item that was sent maxTries times. last is the error of the last attempt.
 func exhausted(last error) error {
-	if explain.IsThrottled(last) {
-		return explain.Throttling("DynamoDB throttled the last of %d attempts: raise the write capacity of the "+
+	if request.IsThrottled(last) {
+		return request.Throttling("DynamoDB throttled the last of %d attempts: raise the write capacity of the "+
 			"table, or lower WriteRate, and load it again: %w", maxTries, last)
 	}
 	return fmt.Errorf("each of %d attempts failed: load it again: %w", maxTries, last)

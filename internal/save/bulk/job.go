@@ -23,7 +23,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/read/snapshot"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/change"
 	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/internal/save/write"
@@ -38,7 +38,7 @@ type Settings struct {
 	From int
 	// Parallel is the number of batches in flight, 0 for 8, and Rate the limit in WCU a second.
 	Parallel int
-	Rate     flow.Rate
+	Rate     request.Rate
 	Now      func() time.Time
 	// Failed is called with each entity that is not written, and Progress at most twice a second and at the end.
 	Failed   func(Failure)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/explain"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/request/wire"
 	"github.com/itemize/itemize/internal/save/write"
 )
@@ -59,7 +59,7 @@ func (p *Puts) Send(ctx context.Context, batch []*Item, t *write.Tally) (*Answer
 		return p.putByTable(ctx, batch, tables, t)
 	case err != nil:
 		return failed(batch, err, func(err error) error {
-			return explain.Error(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
+			return request.Explain(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
 		})
 	}
 	charge(ctx, t, batch, out.ConsumedCapacity)
@@ -88,7 +88,7 @@ func (p *Puts) Send(ctx context.Context, batch []*Item, t *write.Tally) (*Answer
 }
 
 // errUnprocessed is the error of an item that BatchWriteItem returned. The answer has no reasons.
-var errUnprocessed = explain.Throttling("BatchWriteItem returned the item as unprocessed")
+var errUnprocessed = request.Throttling("BatchWriteItem returned the item as unprocessed")
 
 // putByTable sends the items of each table in separate requests, if one of the tables does not exist.
 func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Table, t *write.Tally) (*Answer, error) {
@@ -184,7 +184,7 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item, t *write.Tally) (*Ans
 	out, err := p.Client.BatchExecuteStatement(ctx, in, append(slices.Clone(p.Options), retries.Watch)...)
 	if err != nil {
 		return failed(batch, err, func(err error) error {
-			return explain.Error(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
+			return request.Explain(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
 		})
 	}
 	charge(ctx, t, batch, out.ConsumedCapacity)
@@ -199,7 +199,7 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item, t *write.Tally) (*Ans
 		}
 		a.Unsure = a.Unsure || e.Code == types.BatchStatementErrorCodeEnumInternalServerError
 		if a.Results[n], a.Errs[n] = resultOf(e); a.Errs[n] != nil {
-			a.Errs[n] = explain.Error(ctx, p.Client, p.Label, []*item.Table{batch[n].Table}, a.Errs[n])
+			a.Errs[n] = request.Explain(ctx, p.Client, p.Label, []*item.Table{batch[n].Table}, a.Errs[n])
 		}
 		if ends[e.Code] && !(isMissing(a.Errs[n]) && batch[n].Table.Period != "") {
 			return nil, a.Errs[n]
@@ -274,7 +274,7 @@ func resultOf(e *types.BatchStatementError) (Result, error) {
 	case types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded,
 		types.BatchStatementErrorCodeEnumThrottlingError,
 		types.BatchStatementErrorCodeEnumRequestLimitExceeded:
-		return Again, explain.Throttling("%w", err)
+		return Again, request.Throttling("%w", err)
 	case types.BatchStatementErrorCodeEnumTransactionConflict,
 		types.BatchStatementErrorCodeEnumInternalServerError:
 		return Again, err

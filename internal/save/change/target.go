@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/internal/model/expr"
-	"github.com/itemize/itemize/internal/model/near"
+	"github.com/itemize/itemize/internal/model/naming"
 	"github.com/itemize/itemize/internal/model/schema"
 )
 
@@ -255,7 +255,7 @@ func (x *Patch) named(it *schema.Item, c expr.Condition) error {
 			continue
 		}
 		return x.m.FieldErrorf(it.Name, "a condition names the attribute %q, which is not stored%s", name,
-			near.Hint(name, names))
+			naming.Hint(name, names))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read/search"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/change"
 	"github.com/itemize/itemize/internal/save/estimate"
 	"github.com/itemize/itemize/internal/save/write"
@@ -200,7 +200,7 @@ func pause(ctx context.Context, try int) error {
 	case 1:
 		return ctx.Err()
 	}
-	return flow.Pause(ctx, try)
+	return request.Pause(ctx, try)
 }
 
 func requestsIn(p *write.Plan) int {

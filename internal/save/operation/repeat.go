@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/itemize/itemize/internal/read/search"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // Repeat runs do, which reads an entity and writes it. It repeats do after a conflict in which nothing
@@ -21,7 +21,7 @@ func Repeat(ctx context.Context, label string, do func() error) error {
 			(conflict.Moving || conflict.Tag != "") || try == readTries {
 			return err
 		}
-		if pauseErr := flow.Pause(ctx, try); pauseErr != nil {
+		if pauseErr := request.Pause(ctx, try); pauseErr != nil {
 			return &Interrupted{label, pauseErr, err}
 		}
 	}

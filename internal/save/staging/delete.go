@@ -11,7 +11,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -86,7 +86,7 @@ func (p *Protocol) DeleteAdded(ctx context.Context, e *Entity, found []item.Imag
 				return deleted, err
 			}
 			r = e.deleteOf(&f)
-			if err := flow.Pause(ctx, try); err != nil {
+			if err := request.Pause(ctx, try); err != nil {
 				return deleted, err
 			}
 		}
@@ -199,7 +199,7 @@ func (d *deletion) one(ctx context.Context, r *write.Request, t *write.Tally) er
 			return err
 		}
 		r = d.e.deleteOf(&f)
-		if err := flow.Pause(ctx, try); err != nil {
+		if err := request.Pause(ctx, try); err != nil {
 			return err
 		}
 	}

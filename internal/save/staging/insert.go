@@ -9,7 +9,7 @@ import (
 
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -126,7 +126,7 @@ func (in *insert) putRoot(ctx context.Context) error {
 			return &stopped{write.Outcome{State: write.Failed, Requests: o.Requests, Err: o.Err}}
 		case o.State == write.Unknown:
 			lost = append(lost, in.claim.Token)
-			if err := flow.Pause(ctx, try); err != nil {
+			if err := request.Pause(ctx, try); err != nil {
 				return &stopped{write.Outcome{State: write.Failed, Requests: o.Requests, Err: errors.Join(o.Err, err)}}
 			}
 		case try == tries:
@@ -301,5 +301,5 @@ func (p *Protocol) atOnce(ctx context.Context, n int, t *write.Tally,
 ) error {
 	tallies := make([]write.Tally, n)
 	defer t.AddAll(tallies)
-	return flow.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
+	return request.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
 }

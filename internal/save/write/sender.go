@@ -14,8 +14,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/explain"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/request/wire"
 )
 
@@ -69,7 +68,7 @@ func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 // others may be.
 func (s *Sender) atOnce(ctx context.Context, st *Step, t *Tally) Outcome {
 	tallies, outcomes := make([]Tally, len(st.Requests)), make([]Outcome, len(st.Requests))
-	err := flow.AtOnce(ctx, len(st.Requests), func(ctx context.Context, i int) error {
+	err := request.AtOnce(ctx, len(st.Requests), func(ctx context.Context, i int) error {
 		outcomes[i] = s.one(ctx, st.Requests[i:i+1], st.How, &tallies[i])
 		return outcomes[i].Err
 	})
@@ -151,7 +150,7 @@ func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, wat
 			return w.failure(ctx, err), w.watched
 		}
 		w.round++
-		if pauseErr := flow.Pause(ctx, w.round); pauseErr != nil {
+		if pauseErr := request.Pause(ctx, w.round); pauseErr != nil {
 			return w.failure(ctx, errors.Join(err, pauseErr)), w.watched
 		}
 	}
@@ -207,7 +206,7 @@ func (w *try) failure(ctx context.Context, err error) Outcome {
 	err = w.retries.Explain(err)
 	o := Outcome{State: Failed, Requests: w.requests, Err: w.s.explained(ctx, w.requests, err)}
 	if w.unsure {
-		o.State, o.Err = Unknown, explain.Service(err)
+		o.State, o.Err = Unknown, request.Service(err)
 	}
 	return o
 }
@@ -224,13 +223,13 @@ func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Ou
 	default:
 		if done, o := w.look(ctx, r); done {
 			if !o.OK() && !errors.Is(o.Err, err) {
-				o.Err = fmt.Errorf("%w: %w", o.Err, explain.Service(err))
+				o.Err = fmt.Errorf("%w: %w", o.Err, request.Service(err))
 			}
 			return true, o
 		}
 	}
 	w.round++
-	if pauseErr := flow.Pause(ctx, w.round); pauseErr != nil {
+	if pauseErr := request.Pause(ctx, w.round); pauseErr != nil {
 		return true, w.failure(ctx, errors.Join(err, pauseErr))
 	}
 	return false, Outcome{}
@@ -332,7 +331,7 @@ func (w *try) look(ctx context.Context, r *Request) (done bool, o Outcome) {
 	stored, err := w.s.Stored(ctx, r, w.t)
 	switch {
 	case err != nil:
-		return true, Outcome{State: Unknown, Requests: w.requests, Err: explain.Service(err)}
+		return true, Outcome{State: Unknown, Requests: w.requests, Err: request.Service(err)}
 	case r.Wrote(stored):
 		r.returned(stored)
 		w.wrote(r)

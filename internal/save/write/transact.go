@@ -14,8 +14,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/request/explain"
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // transact sends a step as one transaction. Its client token makes it safe to send again
@@ -45,7 +44,7 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 		if !(collided(err) && w.round < conflictTries || w.unsure && w.round < rounds) {
 			return w.failure(ctx, err)
 		}
-		if pauseErr := flow.Pause(ctx, w.round); pauseErr != nil {
+		if pauseErr := request.Pause(ctx, w.round); pauseErr != nil {
 			return w.failure(ctx, errors.Join(err, pauseErr))
 		}
 	}
@@ -148,7 +147,7 @@ func (s *Sender) explained(ctx context.Context, requests []*Request, err error) 
 	if n := len(requests) - 1; n > 0 {
 		what += fmt.Sprintf(" and %d more in one transaction", n)
 	}
-	return explain.Error(ctx, s.Client, what, tables, err)
+	return request.Explain(ctx, s.Client, what, tables, err)
 }
 
 // reason is a request that caused the cancellation of a transaction, with the message of its
@@ -171,7 +170,7 @@ func reasonsOf(requests []*Request, err error) (all []reason) {
 		}
 		x := reason{request: requests[i]}
 		if code == "ValidationError" {
-			x.text = explain.Private(aws.ToString(r.Message))
+			x.text = request.Private(aws.ToString(r.Message))
 		}
 		all = append(all, x)
 	}
@@ -203,7 +202,7 @@ func tooLarge(requests []*Request, reasons []reason, err error) *Request {
 }
 
 func (s *Sender) explainRead(ctx context.Context, r *Request, err error) error {
-	return explain.Error(ctx, s.Client, r.Label, []*item.Table{r.Table}, err)
+	return request.Explain(ctx, s.Client, r.Label, []*item.Table{r.Table}, err)
 }
 
 // Outgrown says that DynamoDB refused a write for the size that its item would have, which was not

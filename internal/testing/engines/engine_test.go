@@ -8,13 +8,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/testing/engines"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
 // The engine that is found answers, and stops when asked: no test leaves one behind.
 func TestStartAndStop(t *testing.T) {
 	ctx := context.Background()
-	enginetest.Need(t)
+	testengine.Need(t)
 	e, err := engines.Start(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestStartAndStop(t *testing.T) {
 
 // The engines have the traits on which tests that compare capacity rely.
 func TestTraits(t *testing.T) {
-	e := enginetest.Start(t)
+	e := testengine.Start(t)
 	got, err := e.Traits()
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/itemize/itemize/internal/request/flow"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // Limits are the maximum numbers of faults in one run.
@@ -107,7 +107,7 @@ func (r *Run) Go(ctx context.Context, actors ...Actor) {
 	for i, a := range actors {
 		n := &Transport{run: r, name: a.Name, goOn: make(chan verdict)}
 		transports[i] = n
-		actorCtx, cancel := context.WithCancelCause(flow.InOrder(ctx))
+		actorCtx, cancel := context.WithCancelCause(request.InOrder(ctx))
 		n.cancel = cancel
 		go func() {
 			defer func() {

@@ -17,13 +17,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/explore"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/tables"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 // lab is where runs are made: the tables, and a number for each run.
 type lab struct {
@@ -33,9 +33,9 @@ type lab struct {
 }
 
 func newLab(t testing.TB) *lab {
-	e := enginetest.Start(t)
+	e := testengine.Start(t)
 	l := &lab{base: e.Client, table: map[string]string{
-		"docs": enginetest.Table(t, "PK:S", "SK:S"), "parts": enginetest.Table(t, "PK:S", "SK:S"),
+		"docs": testengine.Table(t, "PK:S", "SK:S"), "parts": testengine.Table(t, "PK:S", "SK:S"),
 		"indexed": fmt.Sprint("indexed-", time.Now().UnixNano()),
 	}}
 	m, err := mapper.New[indexed](e.Client(), mapper.Table(l.table["indexed"]))

@@ -1,6 +1,6 @@
 // Package fakedynamo provides a client of DynamoDB that answers from a script, for tests that inject
 // faults, with the small models and items that such scripts use. Tests of behavior run on real engines
-// (package enginetest).
+// (package testengine).
 package fakedynamo
 
 import (

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -22,7 +22,7 @@ func bigInt(s string) *big.Int {
 // nothing, and one more digit is a change.
 func TestBigNumbers(t *testing.T) {
 	ctx := context.Background()
-	m := must(mapper.New[Ledger](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[Ledger](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	most := strings.Repeat("9", 38)
 	rate, _, _ := big.ParseFloat("0.12345678901234567890123456789012345678", 10, 128, big.ToNearestEven)
 	must(m.Save(ctx, m.New(Ledger{

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -108,8 +108,8 @@ func TestEdgesOfRanges(t *testing.T) {
 // two ways. Items of an insert that never went live do not exist.
 func TestEdgesOfPatches(t *testing.T) {
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	client := enginetest.Start(t).Client()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	client := testengine.Start(t).Client()
 	m := must(mapper.New[Shelf](client, mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(
 		Shelf{ID: "1", Name: "n", Level: 3, Session: &Session{"old", time.Now().Add(-time.Hour)}},

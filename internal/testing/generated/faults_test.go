@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -54,8 +54,8 @@ func (l *lossy) Do(r *http.Request) (*http.Response, error) {
 // never in part. Its error says so, or says that the outcome is unknown.
 func TestFaultsOfPatches(t *testing.T) {
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	clean := must(mapper.New[Log](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	table := testengine.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[Log](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	added := Event{K: "x"}
 	count := LogFields.Count
 	patches := map[string]func(*LogKey) patch[Log]{
@@ -80,7 +80,7 @@ func TestFaultsOfPatches(t *testing.T) {
 					before := Log{ID: key, Name: "n", Count: 5, Book: []Event{{K: "y"}}}
 					must(clean.Save(ctx, clean.New(before)))(t)
 					l := &lossy{at: at, kind: kind}
-					m := must(mapper.New[Log](enginetest.Start(t).Client(func(o *dynamodb.Options) {
+					m := must(mapper.New[Log](testengine.Start(t).Client(func(o *dynamodb.Options) {
 						o.HTTPClient = l
 						o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 							o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration,

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 	"github.com/itemize/itemize/tables"
@@ -19,7 +19,7 @@ import (
 // by step.
 func TestIndexNodes(t *testing.T) {
 	ctx := context.Background()
-	client := enginetest.Start(t).Client()
+	client := testengine.Start(t).Client()
 	m := must(mapper.New[Score](client, mapper.Table(fmt.Sprintf("scores-%d", time.Now().UnixNano()))))(t)
 	must(client.CreateTable(ctx, tables.Of(m)[0].Create))(t)
 	monday := time.Date(2021, time.November, 15, 8, 0, 0, 0, time.UTC)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -19,7 +19,7 @@ func TestHandlesOfKeyFieldsHaveNoChanges(t *testing.T) {
 			t.Errorf("the handle of the key field At has %s", name)
 		}
 	}
-	m := must(mapper.New[Visit](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[Visit](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	when := time.Date(2021, time.November, 15, 8, 0, 0, 500, time.UTC)
 	must(m.Save(ctx, m.New(Visit{Site: "s", At: when, User: "u", Page: "p"})))(t)
 	f := VisitFields.At

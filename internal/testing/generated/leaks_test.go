@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/leaks"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 	"github.com/itemize/itemize/tables"
@@ -27,10 +27,10 @@ import (
 // cursor contains a key. Each case is an error.
 func TestNoErrorContainsValuesOfCalls(t *testing.T) {
 	ctx := context.Background()
-	client := enginetest.Start(t).Client()
-	ledgerTable := enginetest.Table(t, "PK:S", "SK:S")
+	client := testengine.Start(t).Client()
+	ledgerTable := testengine.Table(t, "PK:S", "SK:S")
 	ledgers := must(mapper.New[Ledger](client, mapper.Table(ledgerTable)))(t)
-	shelves := must(mapper.New[Shelf](client, mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	shelves := must(mapper.New[Shelf](client, mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	scores := must(mapper.New[Score](client, mapper.Table(fmt.Sprintf("scores-%d", time.Now().UnixNano()))))(t)
 	must(client.CreateTable(ctx, tables.Of(scores)[0].Create))(t)
 	marker, _ := new(big.Int).SetString(leaks.Number, 10)

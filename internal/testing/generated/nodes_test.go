@@ -13,17 +13,17 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
+func TestMain(m *testing.M) { testengine.Run(m) }
 
 func newMapper[T any](t testing.TB, options ...mapper.Option) *mapper.Mapper[T] {
 	t.Helper()
-	options = append(options, mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
-	m, err := mapper.New[T](enginetest.Start(t).Client(), options...)
+	options = append(options, mapper.Table(testengine.Table(t, "PK:S", "SK:S")))
+	m, err := mapper.New[T](testengine.Start(t).Client(), options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -539,9 +539,9 @@ func TestFilterAndProjection(t *testing.T) {
 func TestCursors(t *testing.T) {
 	ctx := context.Background()
 	key := []byte("0123456789abcdef")
-	table := enginetest.Table(t, "PK:S", "SK:S")
+	table := testengine.Table(t, "PK:S", "SK:S")
 	mk := func(options ...mapper.Option) *mapper.Mapper[Log] {
-		return must(mapper.New[Log](enginetest.Start(t).Client(), append(options, mapper.Table(table))...))(t)
+		return must(mapper.New[Log](testengine.Start(t).Client(), append(options, mapper.Table(table))...))(t)
 	}
 	logs := mk(mapper.CursorKey(key))
 	for _, id := range []string{"1", "2"} {

@@ -15,7 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/testing/draws"
-	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -24,10 +24,10 @@ import (
 func newGrid(t *testing.T) (*mapper.Mapper[Grid], []Cell) {
 	t.Helper()
 	tables := map[string]string{
-		"grids": enginetest.Table(t, "PK:S", "SK:S"), "ints": enginetest.Table(t, "PK:S", "SK:N"),
-		"uints": enginetest.Table(t, "PK:S", "SK:N"), "blobs": enginetest.Table(t, "PK:S", "SK:B"),
+		"grids": testengine.Table(t, "PK:S", "SK:S"), "ints": testengine.Table(t, "PK:S", "SK:N"),
+		"uints": testengine.Table(t, "PK:S", "SK:N"), "blobs": testengine.Table(t, "PK:S", "SK:B"),
 	}
-	grids, err := mapper.New[Grid](enginetest.Start(t).Client(),
+	grids, err := mapper.New[Grid](testengine.Start(t).Client(),
 		mapper.Tables(func(name string) string { return tables[name] }))
 	if err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestRangeHasAllItemsOfItsLastEntity(t *testing.T) {
 // A sort key of a number has ranges of its entities, with negative ones in order.
 func TestRangeOfNumericSortKey(t *testing.T) {
 	ctx := context.Background()
-	levels, err := mapper.New[Level](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:N")))
+	levels, err := mapper.New[Level](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:N")))
 	if err != nil {
 		t.Fatal(err)
 	}

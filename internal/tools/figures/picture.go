@@ -24,7 +24,7 @@ var layers = []struct {
 	packages []string
 }{
 	{"commands", []string{
-		"cmd/itemize", "codegen", "internal/generator", "internal/advice/discover", "internal/advice/replay",
+		"cmd/itemize", "codegen", "internal/generator", "internal/advice/discover", "internal/advice/trace",
 	}},
 	{"what applications import", []string{
 		"large", "large/s3store", "large/compress", "migrate", "cost/record", "cost/forecast", "tables", "mapper",
@@ -44,12 +44,12 @@ var layers = []struct {
 	}},
 	{"requests", []string{
 		"internal/advice/charge", "internal/large/extern", "internal/save/write", "internal/read",
-		"internal/read/selection", "internal/request/explain", "internal/request/flow",
+		"internal/read/selection", "internal/request", "internal/request",
 	}},
 	{"values", []string{
-		"internal/model/item", "internal/model/schema", "internal/model/fit", "internal/request/wire",
-		"internal/model/attr", "internal/model/key", "internal/large/compression", "internal/model/gate",
-		"internal/model/near", "internal/model/redact", "internal/migration/report", "internal/model/grammar", "cost",
+		"internal/model/item", "internal/model/schema", "internal/request/wire", "internal/model/attr",
+		"internal/model/key", "internal/large/compression", "internal/model/naming", "internal/model/redact",
+		"internal/migration/report", "internal/model/grammar", "cost",
 	}},
 }
 
