@@ -1,4 +1,4 @@
-package generated
+package laws
 
 import (
 	"context"
@@ -72,16 +72,16 @@ func TestKeysAreNoFinerThanAttributes(t *testing.T) {
 	}
 }
 
-// lossyValue encodes itself in a form that its key does not have.
-type lossyValue struct{ text string }
+// lossy encodes itself in a form that its key does not have.
+type lossy struct{ text string }
 
-func (l lossyValue) MarshalText() ([]byte, error)     { return []byte(l.text), nil }
-func (l *lossyValue) UnmarshalText(text []byte) error { l.text = string(text); return nil }
-func (l lossyValue) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+func (l lossy) MarshalText() ([]byte, error)     { return []byte(l.text), nil }
+func (l *lossy) UnmarshalText(text []byte) error { l.text = string(text); return nil }
+func (l lossy) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 	return text(strings.ToLower(l.text)), nil
 }
 
-func (l *lossyValue) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
+func (l *lossy) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
 	l.text = v.(*types.AttributeValueMemberS).Value
 	return nil
 }
@@ -108,7 +108,7 @@ func (f *forgetful) UnmarshalText(text []byte) error {
 func TestWritesOfUnreadableKeysAreRefused(t *testing.T) {
 	t.Parallel()
 	type entry struct {
-		K    lossyValue `ddb:"stored"`
+		K    lossy `ddb:"stored"`
 		Text string
 	}
 	type a struct {
@@ -117,17 +117,17 @@ func TestWritesOfUnreadableKeysAreRefused(t *testing.T) {
 		List []entry `ddb:"sk=E#{K}"`
 	}
 	s := open[a](t)
-	s.refuses(s.New(a{ID: "1", Name: "x", List: []entry{{K: lossyValue{"Upper"}}}}))
-	s.save(s.New(a{ID: "2", Name: "x", List: []entry{{K: lossyValue{"lower"}}}}))
+	s.refuses(s.New(a{ID: "1", Name: "x", List: []entry{{K: lossy{"Upper"}}}}))
+	s.save(s.New(a{ID: "2", Name: "x", List: []entry{{K: lossy{"lower"}}}}))
 	s.load("2")
 
 	type b struct {
 		ID   string         `ddb:"pk={ID}"`
-		Kind lossyValue     `ddb:"sk=H,stored"`
+		Kind lossy          `ddb:"sk=H,stored"`
 		List map[string]int `ddb:"sk=E#{^Kind}#{key}"`
 	}
 	sb := open[b](t)
-	sb.refuses(sb.New(b{ID: "1", Kind: lossyValue{"Upper"}, List: map[string]int{"a": 1}}))
+	sb.refuses(sb.New(b{ID: "1", Kind: lossy{"Upper"}, List: map[string]int{"a": 1}}))
 
 	type c struct {
 		ID   string                   `ddb:"pk={ID}"`

@@ -1,4 +1,4 @@
-package generated
+package laws
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package generated
+package laws
 
 import (
 	"context"
@@ -14,7 +14,20 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
+func TestMain(m *testing.M) { testengine.Run(m) }
+
 type attributes = map[string]types.AttributeValue
+
+// must fails the test at an error.
+func must[V any](v V, err error) func(testing.TB) V {
+	return func(t testing.TB) V {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
 
 // store is a mapper of a model, and its table, which has string keys PK and SK.
 type store[T any] struct {
@@ -84,6 +97,7 @@ func (s *store[T]) refuses(e *mapper.Entity[T], options ...mapper.WriteOption) {
 	s.Log(err)
 }
 
+func text(s string) types.AttributeValue   { return &types.AttributeValueMemberS{Value: s} }
 func number(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
 func null() types.AttributeValue           { return &types.AttributeValueMemberNULL{Value: true} }
 func list(all ...types.AttributeValue) types.AttributeValue {
