@@ -233,7 +233,7 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 // costs reports whether units are expected to be so many, and may be.
 func costs(u cost.Units, wcu float64) bool { return u.Expected == wcu && u.Contains(wcu) }
 
-// Law 1: random edits of random entities, a thousand in .ci/run, cost the theoretical minimum
+// Law 1: random edits of random entities, a thousand in .ci/full, cost the theoretical minimum
 // of requests and units, to the unit.
 func TestOnlyDirtyItemsAreWritten(t *testing.T) {
 	t.Parallel()

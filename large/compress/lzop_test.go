@@ -12,7 +12,7 @@ import (
 )
 
 // lzop, which uses liblzo2, can read the output, and its output can be read. It is in Debian's package
-// lzop; .ci/run installs it, and runs this with -tags lzop.
+// lzop; .ci/full installs it, and runs this with -tags lzop.
 func TestAgainstLzop(t *testing.T) {
 	run := func(in []byte, args ...string) []byte {
 		t.Helper()

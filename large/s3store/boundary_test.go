@@ -31,7 +31,7 @@ type vault struct {
 
 // Values of every size close to the limits of the forms of storage are read back with the same hashes.
 // These are nothing, the preview, the inline limits, one part, 25 and 100 parts, the largest item, a
-// page of 1 MB, and up to 25 MB. .ci/run adds larger ones, ITEMIZE_DRAWS=long the largest.
+// page of 1 MB, and up to 25 MB. .ci/full adds larger ones, ITEMIZE_DRAWS=long the largest.
 func TestLargeBoundaries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -1,6 +1,6 @@
 // Package draws sets how often tests of laws draw at random, and from which seed.
 //
-// Each test states three numbers: for the default run (go test ./...), for .ci/run and for long runs by
+// Each test states three numbers: for the default run (go test ./...), for .ci/full and for long runs by
 // hand. The environment variable ITEMIZE_DRAWS chooses: unset, "ci" or "long". After a failure it
 // prints the command that repeats the test ([With]).
 package draws

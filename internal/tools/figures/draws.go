@@ -14,8 +14,8 @@ import (
 
 // The table of draws lists how often each test draws: the calls of draws.Times and draws.For. A row has
 // the package, the test and the kind of draw. Then come the number from before there were three runs,
-// and the numbers for the default run, .ci/run and .ci/long. The tool computes the package, the test and the last three
-// columns; the others are written by hand.
+// and the numbers for the default run, .ci/full and .ci/long. The tool computes the package, the test and the last
+// three columns; the others are written by hand.
 
 // row is a call: in which test, and its three arguments as they are written.
 type row struct{ pkg, test, byDefault, ci, long string }

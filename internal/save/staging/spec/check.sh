@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla, Expiry.tla and Large.tla with TLC:
 #
-#	check.sh all       what .ci/run checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
+#	check.sh small     what .ci/run checks: the small ones hold
+#	check.sh all       what .ci/full checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
 #	check.sh           staged writes: two actors with at most one fault, and that each clause is needed
 #	check.sh carry     moves that carry what others add, and that each clause is needed
 #	check.sh three     three actors
@@ -232,6 +233,10 @@ all)
 	updates
 	expiry
 	large
+	;;
+small)
+	side_by_side=yes
+	for config in AddsUpdates Adds CarryBare Carry Expiry Updates UpdatesTransactional Rollback; do holds $config; done
 	;;
 two) staging ;;
 carry) carry ;;
