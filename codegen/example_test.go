@@ -13,7 +13,7 @@ import (
 
 // A program that generates the code of a package's models, and looks at it before it writes any.
 func ExampleGenerate() {
-	files, err := codegen.Generate(context.Background(), "../examples/events", "./store")
+	files, err := codegen.Generate(context.Background(), "../examples/events", ".")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -22,5 +22,5 @@ func ExampleGenerate() {
 	}
 	// Output:
 	// itemize.lock.json
-	// store_itemize.go
+	// model_itemize.go
 }

@@ -24,8 +24,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-
-	"github.com/itemize/itemize/examples/catalog/store"
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
@@ -58,9 +56,9 @@ func start(ctx context.Context, w io.Writer) error {
 // program has the mappers of both layouts, and prints a table.
 type program struct {
 	w        *tabwriter.Writer
-	products *mapper.Mapper[store.Product]
-	shelves  *mapper.Mapper[store.Shelf]
-	one      *mapper.Mapper[store.OneItem]
+	products *mapper.Mapper[Product]
+	shelves  *mapper.Mapper[Shelf]
+	one      *mapper.Mapper[OneItem]
 }
 
 // run runs the program in tables of its own, which it deletes at the end.
@@ -74,10 +72,10 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 	// A table whose only key is a number can hold nothing but products, so the records of the images
 	// are in another table.
 	records := mapper.LargeRecords(prefix + "ProductRecords")
-	p.products, errs[0] = mapper.New[store.Product](client, named, records,
+	p.products, errs[0] = mapper.New[Product](client, named, records,
 		s3store.Objects(objects, s3store.Buckets(bucket)))
-	p.shelves, errs[1] = mapper.New[store.Shelf](client, named)
-	p.one, errs[2] = mapper.New[store.OneItem](client, named)
+	p.shelves, errs[1] = mapper.New[Shelf](client, named)
+	p.one, errs[2] = mapper.New[OneItem](client, named)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
@@ -105,8 +103,8 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 
 // bicycle returns a product with 3 KB in ProductCatalog and 5 KB in ExtendedProductCatalog, which few
 // requests read.
-func bicycle() store.Product {
-	return store.Product{
+func bicycle() Product {
+	return Product{
 		ID: 302, Title: "Red Bicycle", Description: strings.Repeat("Classic red bicycle. ", 138), Price: 125,
 		Quantity:   8,
 		Dimensions: strings.Repeat("23 x 105 x 180 cm; ", 270),
@@ -119,18 +117,18 @@ func (p *program) price(ctx context.Context) error {
 	if _, err := p.products.Save(ctx, p.products.New(b), mapper.Independent()); err != nil {
 		return err
 	}
-	same := store.OneItem{
+	same := OneItem{
 		ID: b.ID, Title: b.Title, Description: b.Description, Price: b.Price, Quantity: b.Quantity,
 		Dimensions: b.Dimensions,
 	}
 	if _, err := p.one.Save(ctx, p.one.New(same)); err != nil {
 		return err
 	}
-	split, err := store.ProductByID(b.ID).Availability().Patch(store.ProductFields.Price.Set(99)).Exec(ctx, p.products)
+	split, err := ProductByID(b.ID).Availability().Patch(ProductFields.Price.Set(99)).Exec(ctx, p.products)
 	if err != nil {
 		return err
 	}
-	whole, err := store.OneItemByID(b.ID).Patch(store.OneItemFields.Price.Set(99)).Exec(ctx, p.one)
+	whole, err := OneItemByID(b.ID).Patch(OneItemFields.Price.Set(99)).Exec(ctx, p.one)
 	if err != nil {
 		return err
 	}
@@ -141,17 +139,17 @@ func (p *program) price(ctx context.Context) error {
 // display loads the displayed part, one item of one table, and then the whole product.
 func (p *program) display(ctx context.Context) error {
 	var part, all, whole mapper.Receipt
-	if _, err := p.products.Load(ctx, store.ProductByID(302).Root(), mapper.ReceiptTo(&part)); err != nil {
+	if _, err := p.products.Load(ctx, ProductByID(302).Root(), mapper.ReceiptTo(&part)); err != nil {
 		return err
 	}
-	e, err := p.products.Load(ctx, store.ProductByID(302), mapper.ReceiptTo(&all))
+	e, err := p.products.Load(ctx, ProductByID(302), mapper.ReceiptTo(&all))
 	if err != nil {
 		return err
 	}
 	if e.Value.Price != 99 {
 		return fmt.Errorf("the price is wrong: %v", e.Value.Price)
 	}
-	if _, err := p.one.Load(ctx, store.OneItemByID(302), mapper.ReceiptTo(&whole)); err != nil {
+	if _, err := p.one.Load(ctx, OneItemByID(302), mapper.ReceiptTo(&whole)); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.w, "it is displayed\t%v RCU\t%v RCU\n", output.RCU(&part), output.RCU(&whole))
@@ -162,7 +160,7 @@ func (p *program) display(ctx context.Context) error {
 // labels adds a label to a shelf with many labels. It writes one small item; the other layout writes
 // the whole set again.
 func (p *program) labels(ctx context.Context) error {
-	shelf, set := store.Shelf{Name: "A", Room: "1"}, store.OneItem{ID: 1}
+	shelf, set := Shelf{Name: "A", Room: "1"}, OneItem{ID: 1}
 	for i := range 90 {
 		label := fmt.Sprintf("label %d %s", i, strings.Repeat("x", 40))
 		shelf.Labels, set.Labels = append(shelf.Labels, label), append(set.Labels, label)
@@ -173,15 +171,15 @@ func (p *program) labels(ctx context.Context) error {
 	if _, err := p.one.Save(ctx, p.one.New(set)); err != nil {
 		return err
 	}
-	split, err := store.ShelfByName("A").Labels().Add("one more").Exec(ctx, p.shelves)
+	split, err := ShelfByName("A").Labels().Add("one more").Exec(ctx, p.shelves)
 	if err != nil {
 		return err
 	}
-	whole, err := store.OneItemByID(1).Patch(store.OneItemFields.Labels.Add("one more")).Exec(ctx, p.one)
+	whole, err := OneItemByID(1).Patch(OneItemFields.Labels.Add("one more")).Exec(ctx, p.one)
 	if err != nil {
 		return err
 	}
-	n, err := store.ShelfByName("A").Labels().Count(ctx, p.shelves)
+	n, err := ShelfByName("A").Labels().Count(ctx, p.shelves)
 	if err != nil || n != 91 {
 		return fmt.Errorf("%d labels: %w", n, err)
 	}
@@ -193,7 +191,7 @@ func (p *program) labels(ctx context.Context) error {
 // minute. It then replaces the image and deletes the old object, as a collection does some hours later.
 func (p *program) image(ctx context.Context) error {
 	for _, kb := range []int{2048, 1024} {
-		r, err := p.products.Update(ctx, store.ProductByID(302).Root(), func(v *store.Product) error {
+		r, err := p.products.Update(ctx, ProductByID(302).Root(), func(v *Product) error {
 			v.Image.Set(make([]byte, kb<<10))
 			return nil
 		})
@@ -204,7 +202,7 @@ func (p *program) image(ctx context.Context) error {
 		fmt.Fprintf(p.w, "an image of %d MB\t%v WCU, %d object\tno item holds it\n", kb>>10, r.Predicted().WCU.Expected,
 			r.Predicted().Objects.Puts)
 	}
-	e, err := p.products.Load(ctx, store.ProductByID(302).Root())
+	e, err := p.products.Load(ctx, ProductByID(302).Root())
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/examples/events/store"
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/mapper"
 )
@@ -53,7 +52,7 @@ func start(ctx context.Context, w io.Writer) error {
 type program struct {
 	w      *tabwriter.Writer
 	client *counting
-	events *mapper.Mapper[store.Event]
+	events *mapper.Mapper[Event]
 	month  time.Time // start of the present month
 }
 
@@ -61,7 +60,7 @@ type program struct {
 func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err error) {
 	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), client: &counting{Client: engine.Client()}}
 	prefix := fmt.Sprintf("%d-", time.Now().UnixNano())
-	p.events, err = mapper.New[store.Event](p.client,
+	p.events, err = mapper.New[Event](p.client,
 		mapper.Tables(func(name string) string { return prefix + name }),
 		mapper.InTimeTables(mapper.TimeTables{Keep: 1}))
 	if err != nil {
@@ -127,8 +126,8 @@ const (
 )
 
 // event returns the event with number i, in order of time.
-func (p *program) event(i int) store.Event {
-	return store.Event{
+func (p *program) event(i int) Event {
+	return Event{
 		Site: "north", At: p.month.Add(time.Duration(i-count/2) * every), ID: fmt.Sprintf("E-%05d", i),
 		Device: fmt.Sprintf("device-%03d", i%97), Text: strings.Repeat("reading ", 30),
 	}
@@ -140,7 +139,7 @@ func (p *program) end() time.Time { return p.event(count).At }
 // load writes the events in any order. Events that are written one after the other are on different
 // shards.
 func (p *program) load(ctx context.Context) error {
-	all := func(yield func(store.Event, error) bool) {
+	all := func(yield func(Event, error) bool) {
 		for i := range count {
 			if !yield(p.event(i), nil) {
 				return
@@ -166,7 +165,7 @@ func (p *program) load(ctx context.Context) error {
 }
 
 // busiest returns the highest number of events in one partition key, and the number of partition keys.
-func (p *program) busiest(all func(func(store.Event, error) bool)) (most, keys int, err error) {
+func (p *program) busiest(all func(func(Event, error) bool)) (most, keys int, err error) {
 	of := map[string]int{}
 	for v := range all {
 		plan, err := p.events.PlanSave(p.events.New(v))
@@ -197,7 +196,7 @@ func (p *program) add(ctx context.Context) error {
 func (p *program) one(ctx context.Context) error {
 	var r mapper.Receipt
 	v := p.event(1234)
-	e, err := p.events.Load(ctx, store.EventBySiteAtID(v.Site, v.At, v.ID), mapper.ReceiptTo(&r))
+	e, err := p.events.Load(ctx, EventBySiteAtID(v.Site, v.At, v.ID), mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}
@@ -211,7 +210,7 @@ func (p *program) one(ctx context.Context) error {
 func (p *program) latest(ctx context.Context) error {
 	var r mapper.Receipt
 	p.client.asked()
-	q := store.EventBySite("north").Before(p.end().Add(time.Second)).Reverse().Limit(20)
+	q := EventBySite("north").Before(p.end().Add(time.Second)).Reverse().Limit(20)
 	all, err := q.Collect(ctx, p.events, mapper.Concurrency(200), mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
@@ -229,7 +228,7 @@ func (p *program) latest(ctx context.Context) error {
 // hour reads, in pages, the hour around the end of a month.
 func (p *program) hour(ctx context.Context) error {
 	p.client.asked()
-	q := store.EventBySite("north").Between(p.month.Add(-30*time.Minute), p.month.Add(30*time.Minute)).Limit(100)
+	q := EventBySite("north").Between(p.month.Add(-30*time.Minute), p.month.Add(30*time.Minute)).Limit(100)
 	pages, events := 0, 0
 	for next := q; ; pages++ {
 		page, err := next.Page(ctx, p.events)
@@ -251,7 +250,7 @@ func (p *program) hour(ctx context.Context) error {
 func (p *program) all(ctx context.Context) error {
 	var r mapper.Receipt
 	n := 0
-	q := store.EventBySite("north").Between(p.event(0).At, p.end().Add(1))
+	q := EventBySite("north").Between(p.event(0).At, p.end().Add(1))
 	for v, err := range q.All(ctx, p.events, mapper.ReceiptTo(&r)) {
 		if err != nil {
 			return err

@@ -25,7 +25,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/examples/forum/store"
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
@@ -58,9 +57,9 @@ func start(ctx context.Context, w io.Writer) error {
 // program has the mappers, and prints a table.
 type program struct {
 	w       *tabwriter.Writer
-	forums  *mapper.Mapper[store.Forum]
-	threads *mapper.Mapper[store.Thread]
-	replies *mapper.Mapper[store.Reply]
+	forums  *mapper.Mapper[Forum]
+	threads *mapper.Mapper[Thread]
+	replies *mapper.Mapper[Reply]
 }
 
 // run runs the program in tables of its own, which it deletes at the end.
@@ -70,10 +69,10 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 	named := mapper.Tables(func(name string) string { return prefix + name })
 	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	var errs [3]error
-	p.forums, errs[0] = mapper.New[store.Forum](client, named)
-	p.threads, errs[1] = mapper.New[store.Thread](client, named)
+	p.forums, errs[0] = mapper.New[Forum](client, named)
+	p.threads, errs[1] = mapper.New[Thread](client, named)
 	bucket := func(name string) string { return prefix + name }
-	p.replies, errs[2] = mapper.New[store.Reply](client, named, compress.Zstd(),
+	p.replies, errs[2] = mapper.New[Reply](client, named, compress.Zstd(),
 		s3store.Objects(objects, s3store.Buckets(bucket)))
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
@@ -117,11 +116,11 @@ func size(n int) int { return 900 + n*(420+60) }
 // fill creates a forum with some threads, one of them long.
 func (p *program) fill(ctx context.Context) error {
 	if _, err := p.forums.Save(ctx,
-		p.forums.New(store.Forum{Name: forum, Category: "Amazon Web Services", Threads: 8})); err != nil {
+		p.forums.New(Forum{Name: forum, Category: "Amazon Web Services", Threads: 8})); err != nil {
 		return err
 	}
 	for i := range 8 {
-		t := store.Thread{
+		t := Thread{
 			Forum: forum, Subject: fmt.Sprintf("Thread %d", i), Message: strings.Repeat("words ", 120), PostedBy: "ann",
 			LastPost: monday.Add(time.Duration(i) * time.Hour), Unanswered: "yes", Tags: []string{"question"},
 		}
@@ -133,7 +132,7 @@ func (p *program) fill(ctx context.Context) error {
 		}
 	}
 	for i := range replies {
-		r := store.Reply{
+		r := Reply{
 			Forum: forum, Subject: subject, At: monday.Add(time.Duration(i) * time.Minute),
 			PostedBy: []string{"bob", "eve"}[i%2], Message: large.Of(strings.Repeat("reply ", 70)),
 		}
@@ -149,7 +148,7 @@ func (p *program) fill(ctx context.Context) error {
 func (p *program) reply(ctx context.Context) error {
 	at := monday.AddDate(0, 0, 1)
 	r, err := p.replies.Save(ctx,
-		p.replies.New(store.Reply{
+		p.replies.New(Reply{
 			Forum: forum, Subject: subject, At: at, PostedBy: "bob",
 			Message: large.Of(strings.Repeat("reply ", 70)),
 		}))
@@ -157,7 +156,7 @@ func (p *program) reply(ctx context.Context) error {
 		return err
 	}
 	p.wrote("a reply", r, cost.WriteUnits(size(replies+1)))
-	r, err = store.ThreadByForumSubject(forum, subject).Patch(store.ThreadFields.LastPost.Set(at)).Exec(ctx, p.threads)
+	r, err = ThreadByForumSubject(forum, subject).Patch(ThreadFields.LastPost.Set(at)).Exec(ctx, p.threads)
 	if err != nil {
 		return err
 	}
@@ -168,7 +167,7 @@ func (p *program) reply(ctx context.Context) error {
 // latest lists the threads with the latest posts.
 func (p *program) latest(ctx context.Context) error {
 	var r mapper.Receipt
-	all, err := store.ThreadByForumLastPost(forum).Reverse().Limit(3).Collect(ctx, p.threads, mapper.ReceiptTo(&r))
+	all, err := ThreadByForumLastPost(forum).Reverse().Limit(3).Collect(ctx, p.threads, mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}
@@ -183,13 +182,13 @@ func (p *program) latest(ctx context.Context) error {
 // shows. It then answers one thread, which leaves the index.
 func (p *program) unanswered(ctx context.Context) error {
 	var r mapper.Receipt
-	list := store.ThreadByUnanswered("yes").Project(store.ThreadFields.PostedBy, store.ThreadFields.Views)
+	list := ThreadByUnanswered("yes").Project(ThreadFields.PostedBy, ThreadFields.Views)
 	all, err := list.Collect(ctx, p.threads, mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}
 	p.read(fmt.Sprintf("the %d unanswered", len(all)), &r, 8)
-	w, err := store.ThreadByForumSubject(forum, all[0].Subject).Patch(store.ThreadFields.Unanswered.Remove()).Exec(ctx,
+	w, err := ThreadByForumSubject(forum, all[0].Subject).Patch(ThreadFields.Unanswered.Remove()).Exec(ctx,
 		p.threads)
 	if err != nil {
 		return err
@@ -201,7 +200,7 @@ func (p *program) unanswered(ctx context.Context) error {
 // mine lists the posts of a user on one day, in all threads.
 func (p *program) mine(ctx context.Context) error {
 	var r mapper.Receipt
-	all, err := store.ReplyByPostedBy("bob").Day(2021, time.November, 15).Collect(ctx, p.replies, mapper.ReceiptTo(&r))
+	all, err := ReplyByPostedBy("bob").Day(2021, time.November, 15).Collect(ctx, p.replies, mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}
@@ -217,7 +216,7 @@ func (p *program) long(ctx context.Context) error {
 		fmt.Fprintf(log, "%s request %d of item %x took %d ms\n",
 			monday.Add(time.Duration(i)*time.Second).Format(time.TimeOnly), i, int64(i*i)*2654435761, i*i%997)
 	}
-	reply := store.Reply{
+	reply := Reply{
 		Forum: forum, Subject: subject, At: longAt, PostedBy: "eve", Message: large.Of(log.String()),
 		Picture: large.Of(make([]byte, 150<<10)),
 	}
@@ -242,7 +241,7 @@ var longAt = monday.AddDate(0, 0, 2)
 // list lists the latest replies. Of the long one it shows the beginning, and then reads the whole text.
 func (p *program) list(ctx context.Context) error {
 	var r mapper.Receipt
-	all, err := store.ReplyByForumSubject(forum, subject).Reverse().Limit(3).Collect(ctx, p.replies,
+	all, err := ReplyByForumSubject(forum, subject).Reverse().Limit(3).Collect(ctx, p.replies,
 		mapper.ReceiptTo(&r))
 	if err != nil {
 		return err

@@ -1,6 +1,4 @@
-// Package store holds a product catalog in three tables: the attributes that every page shows, the
-// attributes that change often, and the attributes that few requests read.
-package store
+package main
 
 import "github.com/itemize/itemize/large"
 

@@ -1,6 +1,4 @@
-// Package store holds the models of a forum: the tables Forum, Thread and Reply of the Developer Guide
-// ("Data Model"), with a local and two global indexes.
-package store
+package main
 
 import (
 	"time"

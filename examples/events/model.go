@@ -1,6 +1,4 @@
-// Package store holds the model of events that many devices write at once: more than one partition key
-// accepts.
-package store
+package main
 
 import "time"
 
