@@ -23,7 +23,6 @@ import (
 type remove struct {
 	common
 	*change.Deletion
-	options Options
 	// single reports that it deletes a single item unread.
 	single bool
 	// prepared reports that the unresolved writes of the entity were resolved.
@@ -55,9 +54,9 @@ func NewDelete(env *Env, sel selection.Selection, e *Entity, o Options) (*Operat
 		return nil, err
 	}
 	if p.deletable {
-		return newOperation(p, minTries), nil
+		return new(single).operation(p, minTries), nil
 	}
-	return newOperation(p, readTries), nil
+	return new(single).operation(p, readTries), nil
 }
 
 // Delete returns the part of a transaction that deletes a loaded entity or, if e is nil, a selection.
@@ -88,12 +87,24 @@ func newRemove(env *Env, sel selection.Selection, e *Entity, o Options) (*remove
 		return nil, env.fault(err)
 	}
 	o.Blind = o.Blind || env.Blind
-	p := &remove{common: common{env: env, entity: e}, Deletion: deletion, options: o, deletable: e != nil}
+	p := &remove{
+		common: common{
+			env: env, entity: e, options: o, target: sel, keys: snapshot.Keys{KeyFields: sel.Identity},
+			harmless: ifAssumed, forgettable: true,
+		},
+		Deletion: deletion, deletable: e != nil,
+	}
 	part, single := deletion.Single()
 	if e != nil || !single {
+		if e == nil && !sel.Whole { // another writer can have added the same elements after the first attempt
+			p.harmless = never
+		}
 		return p, nil
 	}
-	p.single, p.deletable = true, true
+	p.single, p.deletable, p.harmless = true, true, always
+	if o.ExactlyOnce { // it requires no version, so that a late copy would delete the item again
+		p.harmless = never
+	}
 	if err := deletion.Blind(part); err != nil {
 		return nil, err
 	}
@@ -118,6 +129,7 @@ func (p *remove) prepare(ctx context.Context, t *Tally) error {
 	if p.Deletion, err = change.NewDeletion(p.env.Model, e.Selection, p.options.Staged); err != nil {
 		return p.env.fault(err)
 	}
+	p.target, p.keys.KeyFields = e.Selection, e.Selection.Identity
 	p.prepared = !e.Fresh || !was && !e.isUnresolved()
 	return nil
 }
@@ -137,7 +149,7 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 	case p.over, p.prepared && e.Fresh: // an earlier delete turned out to be applied
 		return Requests{Over: p.notStored()}, nil
 	case !p.deletable:
-		return Requests{Unread: true, Missing: true}, nil
+		return Requests{Read: p.read, Missing: true}, nil
 	case e != nil && e.Fresh && !e.isUnresolved():
 		return r, p.notStored()
 	case e != nil && e.Fresh:
@@ -164,10 +176,11 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 	if p.marked() { // it continues as a staged delete
 		c.Independent, c.Staged, c.ExactlyOnce = false, true, false
 	}
+	r = Requests{Writes: change.Requests(p.changes), Choice: c}
 	if p.Selection.Whole && m.Reserved.Versions() {
-		c.Steps = p.steps
+		r.Choice.Steps, r.Stage = p.steps, p.stage
 	}
-	return Requests{Writes: change.Requests(p.changes), Choice: c}, nil
+	return r, nil
 }
 
 // marked reports whether a staged delete of the loaded entity has begun before.
@@ -272,7 +285,9 @@ func (p *remove) finish(ctx context.Context, t *Tally) error {
 		p.entity.Reset()
 		p.entity.unresolved = nil
 	}
-	p.end()
+	if p.done != nil {
+		p.done()
+	}
 	if !p.looks() {
 		return nil
 	}
@@ -321,20 +336,14 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		p.deletable = false
 		p.unsure = p.unsure || o.Unsure // an earlier attempt may have been applied
 		p.begun = p.begun || p.unsure
-		return true, conflict(p.env, p.keys(), o, false)
+		return true, conflict(p.env, p.keys, o, false)
 	}
-	retry, err = p.entity.refused(ctx, p.env, p.keys(), o, t)
+	retry, err = p.entity.refused(ctx, p.env, p.keys, o, t)
 	if retry {
 		return true, err
 	}
 	return p.wasDeleted(ctx, err, t)
 }
-
-func (p *remove) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
-	return p.env.moved(ctx, aDelete{p.Selection, missing, nil, p.options.Blind || p.env.Blind}, t)
-}
-
-func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Selection.Identity} }
 
 // wasDeleted returns ErrNotFound instead of a conflict which says that the whole entity was deleted. If
 // that was an unresolved delete or move of this entity, the delete is planned again.
@@ -386,29 +395,6 @@ func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) 
 func (p *remove) changed(r *write.Request) error {
 	at := ItemConflict{Place: r.Place, Field: r.Field, What: change.Changed}
 	return &Conflict{Label: p.env.Model.Label(), Items: []ItemConflict{at}}
-}
-
-// afterLoss: a plain delete of a single item may be applied twice. Other deletes require the items as they were read.
-func (p *remove) afterLoss(o *write.Outcome) afterLoss {
-	switch {
-	case p.single && !p.options.ExactlyOnce:
-		return mayRetry
-	case p.single: // it requires no version, so that a late copy would delete the item again
-		return isUnknown
-	// another writer can have added the same elements after the first attempt
-	case p.entity == nil && !p.Selection.Whole:
-		return isUnknown
-	case o.Assumed:
-		return mayRetry
-	}
-	return isUnknown
-}
-
-func (p *remove) unresolved(o *write.Outcome, all []*write.Request) bool {
-	if p.entity != nil && len(o.Requests) > 0 {
-		p.entity.noteUnresolved(p.keys(), p.changes, o.Requests, all, false)
-	}
-	return true
 }
 
 // stage sends the plan of a staged delete.

@@ -187,3 +187,25 @@ func (x *external) discardExternal(ctx context.Context, group *extern.Group, t *
 	}
 	return x.env.External.Discard(ctx, group, &t.Tally)
 }
+
+// resolve asks the records of external values whether a step that commits their pointers was applied.
+// The error says that it was not applied, and has to be sent again with new values.
+func (x *Operation) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
+	asked := false
+	for _, p := range x.parts {
+		external := &p.base().external
+		switch {
+		case !external.exist():
+			continue
+		case asked && (o.State != write.Rejected || o.Unsure):
+			return o, nil // the first record decides for all
+		}
+		asked = true
+		now, err := external.resolve(ctx, o, t)
+		if err != nil || now.State != o.State {
+			return now, err
+		}
+		o = now
+	}
+	return o, nil
+}

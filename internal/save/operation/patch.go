@@ -26,8 +26,6 @@ import (
 type modify struct {
 	common
 	*change.Patch
-	sel     selection.Selection
-	options Options
 	// blind reports that the patch adds items without making sure that their entity exists.
 	blind bool
 	// remembered reports that the incarnation of the entity is one that the mapper remembers, and did not read.
@@ -92,7 +90,8 @@ func Patch(env *Env, spec PatchSpec) (Part, error) {
 }
 
 func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
-	p.env, p.sel, p.options = env, spec.Selection, o
+	p.env, p.target, p.options = env, spec.Selection, o
+	p.options.Blind = o.Blind || env.Blind
 	if spec.Selection.Err == nil {
 		if err := o.check(env.Model, forPatch); err != nil {
 			return err
@@ -110,7 +109,7 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 		return env.Model.Errorf("Blind leaves out the read of the root item, with which the items of the patch " +
 			"expire: leave it out")
 	}
-	p.blind = (o.Blind || env.Blind) && !p.Entity && !spec.Located && !p.Inherits()
+	p.blind = p.options.Blind && !p.Entity && !spec.Located && !p.Inherits()
 	if !p.blind && !p.Rooted() {
 		p.RequireItems()
 	}
@@ -128,10 +127,20 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 	if p.Entity && len(p.Items) == 1 && p.Items[0].Kind == write.Update && !p.Items[0].Root {
 		p.Items[0].Return = true // for the incarnation
 	}
-	if env.External == nil {
-		return nil
+	if env.External != nil {
+		if err := p.external.arrange(env, p.changes); err != nil {
+			return err
+		}
 	}
-	return p.external.arrange(env, p.changes)
+	switch {
+	case len(p.Items) > 1 || p.external.exist():
+		p.harmless = ifGuarded
+	case o.ExactlyOnce:
+		p.harmless = never
+	default:
+		p.harmless = ifBlocked
+	}
+	return nil
 }
 
 // returnItem asks for the item after the write.
@@ -211,7 +220,10 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 	if unread {
 		p.ReckonIncarnation()
 	}
-	r = Requests{Writes: p.Requests(), Unread: unread, Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
+	r = Requests{Writes: p.Requests(), Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
+	if unread {
+		r.Read = p.read
+	}
 	if !write.Fits(r.Writes) {
 		return r, write.TooMany("%s: the patch is too large for a transaction: %d items (limit 100), %s in "+
 			"all (limit 4 MB): use several patches", p.env.Model.Label(), len(r.Writes),
@@ -259,7 +271,7 @@ func (p *modify) read(ctx context.Context, t *Tally) error {
 		return nil
 	}
 	p.remembered = false
-	root, err := p.env.readRoot(ctx, p.sel, t)
+	root, err := p.env.readRoot(ctx, p.target, t)
 	if err != nil {
 		return err
 	}
@@ -267,7 +279,7 @@ func (p *modify) read(ctx context.Context, t *Tally) error {
 		p.BindNew()
 		return nil
 	}
-	if err := p.env.Search.RootThere(p.sel, root); err != nil {
+	if err := p.env.Search.RootThere(p.target, root); err != nil {
 		return p.env.fault(err)
 	}
 	p.env.Incarnations.Put(at, root.Header.Incarnation)
@@ -293,7 +305,7 @@ func (p *modify) checksAfter() bool {
 }
 
 // confirm reads the root item after the patch has added items, or if the patch requires the entity.
-func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bool, err error) {
+func (p *modify) confirm(ctx context.Context, t *Tally) (retry bool, err error) {
 	if !p.checksAfter() {
 		return false, nil
 	}
@@ -316,14 +328,14 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 		if p.Counts() && !p.FitsIncarnation() {
 			return false, &Unknown{
 				Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
-				Err: p.env.notLive(p.sel, root, "repeat the patch"),
+				Err: p.env.notLive(p.target, root, "repeat the patch"),
 			}
 		}
 		// A leftover item was updated: write that of the entity.
 		p.bindTo(root)
-		return true, p.env.notLive(p.sel, root, "repeat the patch")
+		return true, p.env.notLive(p.target, root, "repeat the patch")
 	}
-	missing := p.env.notLive(p.sel, root, "repeat the patch")
+	missing := p.env.notLive(p.target, root, "repeat the patch")
 	if !p.env.takeBack(ctx, root, added, t) {
 		return false, &Unknown{Label: p.env.Model.Label(), Items: written(added), Patch: true, Err: missing}
 	}
@@ -339,7 +351,7 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 // confirmRoot reads the root item. live reports whether it is live, and of the incarnation of the items
 // that the patch wrote.
 func (p *modify) confirmRoot(ctx context.Context, t *Tally) (root *item.Image, live bool, err error) {
-	if root, err = p.env.readRoot(ctx, p.sel, t); err != nil {
+	if root, err = p.env.readRoot(ctx, p.target, t); err != nil {
 		return nil, false, err
 	}
 	live = root != nil && staging.Pending(root) == ""
@@ -373,7 +385,7 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 		r.RCU = r.RCU.Add(cost.Units{Max: 2 * root.Max, If: "the item is missing"})
 	}
 	if !p.atomic {
-		r = r.Add(p.env.Estimate.Locate(p.sel, true))
+		r = r.Add(p.env.Estimate.Locate(p.target, true))
 	}
 	return r, nil
 }
@@ -465,7 +477,7 @@ func (p *modify) makeMissing(ctx context.Context, missing []int, t *Tally) error
 
 // bindLive reads the root item, which has to be live, and binds the patch to its entity.
 func (p *modify) bindLive(ctx context.Context, t *Tally) error {
-	root, err := p.env.liveRoot(ctx, p.sel, t)
+	root, err := p.env.liveRoot(ctx, p.target, t)
 	if err == nil {
 		p.bindTo(root)
 	}
@@ -525,7 +537,7 @@ func (p *modify) makesEntity() bool {
 func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored []item.Attributes,
 	t *Tally,
 ) (retry bool, err error) {
-	root, err := p.env.readRoot(ctx, p.sel, t)
+	root, err := p.env.readRoot(ctx, p.target, t)
 	if err != nil {
 		return false, err
 	}
@@ -538,7 +550,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		p.BindNew()
 		live = p.Made()
 	case p.makesEntity(), !p.blind && (p.Puts() || p.Makes()) && !p.UpsertsRoot():
-		return false, p.env.notLive(p.sel, root, "repeat the patch")
+		return false, p.env.notLive(p.target, root, "repeat the patch")
 	}
 	if exists {
 		p.expireWith(root)
@@ -554,7 +566,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 			return false, p.exists(it, stored[i])
 		case incarnation == nil && !it.Bound() && it.Reserved.Header(stored[i]).Stage != nil: // of any live entity
 			if !exists {
-				return false, p.env.notLive(p.sel, root, "repeat the patch")
+				return false, p.env.notLive(p.target, root, "repeat the patch")
 			}
 			p.Bind(live)
 			return true, p.changed(foreign)
@@ -609,21 +621,85 @@ func (p *modify) exists(it *change.PatchItem, stored item.Attributes) error {
 	}}
 }
 
-// afterLoss: a transaction may be sent again if one of its requests refuses a late copy. A plain
-// request may be sent again if another copy does no harm, and the stored item is not the one that the
-// first copy would have put.
-func (p *modify) afterLoss(o *write.Outcome) afterLoss {
-	if len(p.Items) > 1 || p.external.exist() {
-		return guarded(o)
-	}
+// ifBlocked is for plain patches. Another copy does no harm, and the stored item is not the one that the first copy
+// would have put.
+func ifBlocked(part Part, o *write.Outcome) bool {
+	p := part.(*modify)
 	foreign := p.Stray(o.Stored)
 	unmet := len(p.Unfit(o.Stored)) + len(p.Missing(o.Stored)) + len(p.Occupied(o.Stored))
-	if o.Assumed && len(foreign)+unmet > 0 && !p.Replaces(foreign) && !p.options.ExactlyOnce && !p.Counts() {
-		return mayRetry
-	}
-	return isUnknown
+	return o.Assumed && len(foreign)+unmet > 0 && !p.Replaces(foreign) && !p.Counts()
 }
 
-func (p *modify) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
-	return p.env.moved(ctx, aDelete{p.sel, missing, nil, p.options.Blind || p.env.Blind}, t)
+// Items that a patch has created expire with the root item (ttl,all). The specification is Expiry.tla in
+// internal/save/staging/spec.
+
+var errExpiryMoves = errors.New("the expiry of the root item keeps changing")
+
+// confirmExpiry makes sure that the items which the patch has created have the expiry of the root item. If that
+// item has changed since the patch read it, it reads them, and corrects their expiry in a transaction with a
+// check of the root item. It returns the root item as it is then.
+func (p *modify) confirmExpiry(ctx context.Context, root *item.Image, t *Tally) (*item.Image, bool, error) {
+	last := p.root
+	for try := range minTries {
+		if last != nil && attr.SameItem(root.Attributes(), last.Attributes()) {
+			return root, true, nil
+		}
+		if err := pause(ctx, try); err != nil {
+			return nil, false, err
+		}
+		stale, err := p.stale(ctx, root, t)
+		if err != nil {
+			return nil, false, err
+		}
+		last = root
+		if len(stale) > 0 {
+			corrected, err := p.correctExpiry(ctx, root, stale, t)
+			if err != nil {
+				return nil, false, err
+			}
+			if !corrected {
+				last = nil // it may not have been applied
+			}
+		}
+		live := false
+		if root, live, err = p.confirmRoot(ctx, t); err != nil || !live {
+			return root, live, err
+		}
+	}
+	return nil, false, errExpiryMoves
+}
+
+// stale returns those of the items that do not have the expiry of the root item.
+func (p *modify) stale(ctx context.Context, root *item.Image, t *Tally) (all []*write.Request, err error) {
+	for _, r := range p.Added() {
+		if !r.Item.ExpiryOfRoot {
+			continue
+		}
+		stored, err := p.env.Sender.Stored(ctx, r, &t.Tally)
+		if err != nil {
+			return nil, err
+		}
+		if len(stored) > 0 && !attr.Same(stored[r.Reserved.TTL], change.ExpiryIn(root)) {
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// correctExpiry reports whether it has given items the expiry of the root item.
+func (p *modify) correctExpiry(ctx context.Context, root *item.Image, stale []*write.Request, t *Tally) (bool, error) {
+	for some := range slices.Chunk(stale, cost.MaxTransactItems-1) {
+		writes, check := change.CorrectExpiry(p.env.Model, root, some)
+		plan, err := write.Arrange(writes, []*write.Request{check}, write.Choice{})
+		if err != nil {
+			return false, err
+		}
+		switch o := p.env.Sender.Send(ctx, &plan.Steps[0], &t.Tally); {
+		case o.State == write.Failed:
+			return false, o.Err
+		case !o.OK():
+			return false, nil
+		}
+	}
+	return true, nil
 }

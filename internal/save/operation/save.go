@@ -19,8 +19,7 @@ import (
 // save is the part that saves an entity.
 type save struct {
 	common
-	value   any
-	options Options
+	value any
 	// fresh reports that the entity was new when the operation began.
 	fresh bool
 	diff  *change.Diff
@@ -30,30 +29,34 @@ type save struct {
 
 // NewSave returns the operation that saves the value of an entity.
 func NewSave(env *Env, e *Entity, value any, o Options) (*Operation, error) {
-	if err := o.check(env.Model, forSave); err != nil {
-		return nil, err
-	}
-	if err := e.checkTag(env.Model, o.Tag); err != nil {
-		return nil, err
-	}
-	o.Blind = o.Blind || env.Blind
 	x := &struct { // in one piece of memory
 		single
 		save save
-	}{save: save{common: common{env: env, entity: e}, value: value, options: o, fresh: e.Fresh}}
+	}{}
+	if err := x.save.init(env, e, value, o, forSave); err != nil {
+		return nil, err
+	}
 	return x.operation(&x.save, minTries), nil
 }
 
 // Save returns the part of a transaction that saves the value of an entity. done is called after it was saved.
 func Save(env *Env, e *Entity, value any, o Options, done func()) (Part, error) {
-	if err := o.check(env.Model, forPart); err != nil {
+	p := &save{}
+	if err := p.init(env, e, value, o, forPart); err != nil {
 		return nil, err
 	}
-	if err := e.checkTag(env.Model, o.Tag); err != nil {
-		return nil, err
+	p.done = done
+	return p, nil
+}
+
+func (p *save) init(env *Env, e *Entity, value any, o Options, u use) error {
+	if err := o.check(env.Model, u); err != nil {
+		return err
 	}
 	o.Blind = o.Blind || env.Blind
-	return &save{common: common{env: env, entity: e, done: done}, value: value, options: o, fresh: e.Fresh}, nil
+	p.common = common{env: env, entity: e, options: o, saves: true, harmless: ifAssumed}
+	p.value, p.fresh = value, e.Fresh
+	return e.checkTag(env.Model, o.Tag)
 }
 
 func (p *save) prepare(ctx context.Context, t *Tally) error {
@@ -86,7 +89,10 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	if err != nil {
 		return r, p.env.fault(err)
 	}
-	p.diff = d
+	p.diff, p.keys, p.move = d, d.Keys, nil
+	if d.Moves {
+		p.move = d
+	}
 	for _, ch := range slices.Concat(d.Checks, d.Changes) {
 		switch {
 		case !ch.Unread || ch.New:
@@ -101,7 +107,16 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 			return r, err
 		}
 	}
-	r = Requests{Writes: change.Requests(d.Changes), Unread: d.NeedsRoot, Choice: p.choice()}
+	r = Requests{Writes: change.Requests(d.Changes), Choice: p.choice()}
+	if d.NeedsRoot {
+		r.Read = p.read
+	}
+	if r.Choice.Steps != nil {
+		r.Stage = p.stage
+	}
+	if len(d.Changes) > 1 && len(d.Checks) == 0 && !d.Moves && !p.atomic {
+		r.Alternatives = p.alternatives
+	}
 	if len(d.Checks) > 0 && (p.atomic || len(d.Changes) > 0) { // a save that writes nothing checks nothing
 		r.Checks = change.Requests(d.Checks)
 	}
@@ -120,7 +135,7 @@ func (p *save) choice() write.Choice {
 
 func (p *save) alternatives(plan *write.Plan) func() []write.Alternative {
 	d, env := p.diff, p.env
-	if len(d.Changes) < 2 || len(d.Checks) > 0 || d.Moves || plan.Before != nil {
+	if plan.Before != nil {
 		return nil
 	}
 	requests, undeclared := change.Requests(d.Changes), env.Estimate.Undeclared.Of(plan) // as they are known now
@@ -192,7 +207,7 @@ func (p *save) applied(requests []*write.Request) {
 }
 
 // confirm reads the root item if items were added without it.
-func (p *save) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bool, err error) {
+func (p *save) confirm(ctx context.Context, t *Tally) (retry bool, err error) {
 	sel := p.entity.Selection
 	if keys := p.diff.Keys.KeyFields; keys != nil {
 		sel = selection.Selection{Identity: p.env.Model.Identity(keys)}
@@ -237,12 +252,10 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 	if p.fresh {
 		p.env.Remember(p.entity.Snapshot)
 	}
-	p.end()
+	if p.done != nil {
+		p.done()
+	}
 	return nil
-}
-
-func (p *save) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
-	return p.env.moved(ctx, aDelete{p.entity.Selection, missing, p.entity.Root(), p.options.Blind}, t)
 }
 
 // added returns the requests that add items to the entity.
@@ -326,24 +339,6 @@ func (p *save) missing(o *write.Outcome) error {
 	return nil
 }
 
-// afterLoss: the requests require the items as they were read, so that a late copy is refused.
-func (p *save) afterLoss(o *write.Outcome) afterLoss {
-	if o.Assumed {
-		return mayRetry
-	}
-	return isUnknown
-}
-
-func (p *save) unresolved(o *write.Outcome, all []*write.Request) bool {
-	if slices.ContainsFunc(o.Requests, (*write.Request).Writes) {
-		d := p.entity.noteUnresolved(p.diff.Keys, p.changes, o.Requests, all, true)
-		if p.diff.Moves {
-			d.Move = p.diff
-		}
-	}
-	return true
-}
-
 // stage sends the plan of a staged insert.
 func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error) {
 	keys, m := p.diff.Keys, p.env.Model
@@ -372,7 +367,7 @@ func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tal
 		}
 		return false, &Unknown{Label: m.Label(), Items: written(r.Requests), Err: r.Err}
 	case write.Rejected:
-		if adopted, _ := p.entity.adoptStored(&r.Outcome); adopted {
+		if p.entity.adoptStored(&r.Outcome) != foundNothing {
 			return true, nil
 		}
 		return false, overtaken(conflict(p.env, keys, &r.Outcome, p.entity.Fresh), &r.Outcome)

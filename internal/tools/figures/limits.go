@@ -29,14 +29,14 @@ var limits = []limit{
 	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 5437},
 	{
 		"lines of package internal/save/operation",
-		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4420,
+		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4560,
 	},
 	{"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 52},
 	{"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 15},
 	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 226},
 	{"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 22},
 	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 136},
-	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 874},
+	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 878},
 }
 
 // overLimits returns an error that names the figures over their limits.

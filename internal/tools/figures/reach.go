@@ -115,6 +115,9 @@ func (w *walk) from(f *ssa.Function) {
 	}
 	for _, b := range f.Blocks {
 		for _, i := range b.Instrs {
+			if c, ok := i.(*ssa.MakeClosure); ok {
+				w.bound(c)
+			}
 			call, ok := i.(ssa.CallInstruction)
 			if !ok || !call.Common().IsInvoke() {
 				continue
@@ -123,6 +126,14 @@ func (w *walk) from(f *ssa.Function) {
 				w.from(w.method(w.part, c.Method.Pkg(), c.Method.Name()))
 			}
 		}
+	}
+}
+
+// bound follows a method of the part that its requests carry as a function.
+func (w *walk) bound(c *ssa.MakeClosure) {
+	f := c.Fn.(*ssa.Function)
+	if len(c.Bindings) == 1 && types.Identical(c.Bindings[0].Type(), w.part) && f.Object() != nil {
+		w.from(w.method(w.part, f.Object().Pkg(), f.Object().Name()))
 	}
 }
 

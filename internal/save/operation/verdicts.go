@@ -1,0 +1,389 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/save/change"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// This file decides how an operation continues after a step. The state of the step and a finding select one row of
+// verdicts. docs/design/writes.md shows the table.
+
+// state is the state of a step, by its answer and the stored items. A copy is an attempt whose answer was lost, or
+// that an unwatched client may have made. It may have been applied, or may still be.
+type state uint8
+
+const (
+	// stepApplied: the step was applied.
+	stepApplied state = iota
+	// stepMoved: the item of a delete without an answer is missing, because of this delete or because its entity moved.
+	stepMoved
+	// stepFailed: the step was not applied, for a reason other than a condition.
+	stepFailed
+	// stepUnanswered: no answer shows whether the step was applied.
+	stepUnanswered
+	// stepRefused: a condition failed, and no copy exists.
+	stepRefused
+	// stepVoid: a condition failed of a transaction that requires a lost version: no copy was applied, or can be.
+	stepVoid
+	// stepAssumedVoid: the same as void, and the copy is only assumed.
+	stepAssumedVoid
+	// stepOverwritten: a condition failed of one request that requires a lost version: a copy may have been applied
+	// before, but cannot be applied any more.
+	stepOverwritten
+	// stepHarmful: a condition failed, a copy may be applied, and a second application would do harm.
+	stepHarmful
+	// stepHarmless: a condition of one request failed, and a copy may be applied, which does no harm.
+	stepHarmless
+	// stepHarmlessTransaction: the same as harmless, of a transaction, which was not applied before it was refused.
+	stepHarmlessTransaction
+)
+
+// finding is an explanation of a failed condition.
+type finding uint8
+
+const (
+	// foundNothing: the stored items show no earlier write.
+	foundNothing finding = iota
+	// foundVersion: the version or incarnation of a stored item shows an earlier write of the entity.
+	foundVersion
+	// foundAbsence: a missing item shows an earlier delete of the entity.
+	foundAbsence
+	// foundCure: each refused part has changed its requests.
+	foundCure
+	// foundRefusal: a part cannot be sent again.
+	foundRefusal
+	// foundRepetition: a part cannot be sent again, and the transaction repeats one whose outcome was unknown.
+	foundRepetition
+)
+
+// verdict says whether a step was applied.
+type verdict uint8
+
+const (
+	// isImpossible: no step has this state and finding.
+	isImpossible verdict = iota
+	// isUndecided: the parts decide.
+	isUndecided
+	// isApplied: the snapshots get the changes.
+	isApplied
+	// isNotApplied: nothing was written, and nothing will be.
+	isNotApplied
+	// isOpen: a copy may be applied. If the operation ends with an error later, the outcome is unknown.
+	isOpen
+	// isUnknown: the entities keep the step as an unresolved write.
+	isUnknown
+)
+
+// next is the continuation of an operation after a step.
+type next uint8
+
+const (
+	// endHere: the operation ends with an error.
+	endHere next = iota
+	// sendNext: it sends the next step.
+	sendNext
+	// askParts: it asks each refused part for a cure.
+	askParts
+	// planAgain: it makes the next plan.
+	planAgain
+	// lookBack: it reads the items of the transactions that it repeats, and ends with an error.
+	lookBack
+)
+
+// row says how an operation continues after a step in one of the states, with one of the findings.
+type row struct {
+	states   []state
+	findings []finding
+	verdict  verdict
+	next     next
+	// rule is the name of the rule in docs/design/invariants.md, or of an impossible row the reason.
+	rule string
+}
+
+var verdicts = []row{
+	{[]state{stepApplied}, []finding{foundNothing}, isApplied, sendNext, "evidence"},
+	{[]state{stepMoved}, []finding{foundNothing}, isUnknown, endHere, "movable entity"},
+	{[]state{stepFailed}, []finding{foundNothing}, isNotApplied, endHere, "evidence"},
+	{[]state{stepUnanswered}, []finding{foundNothing}, isUnknown, endHere, "unresolved write"},
+	{
+		[]state{stepRefused, stepVoid, stepAssumedVoid},
+		[]finding{foundVersion, foundAbsence},
+		isNotApplied, planAgain, "evidence",
+	},
+	{[]state{stepOverwritten}, []finding{foundVersion}, isOpen, planAgain, "lost version"},
+	{[]state{stepHarmless}, []finding{foundVersion}, isOpen, planAgain, "harmless copy"},
+	{[]state{stepHarmlessTransaction}, []finding{foundVersion, foundAbsence}, isOpen, planAgain, "harmless copy"},
+	{[]state{stepOverwritten, stepHarmless}, []finding{foundAbsence}, isUnknown, endHere, "missing item"},
+	{[]state{stepHarmful}, []finding{foundVersion, foundAbsence}, isUnknown, endHere, "late refusal"},
+	{[]state{stepVoid, stepOverwritten, stepHarmful}, []finding{foundNothing}, isUnknown, endHere, "late refusal"},
+	{
+		[]state{stepRefused, stepAssumedVoid, stepHarmless, stepHarmlessTransaction},
+		[]finding{foundNothing},
+		isUndecided, askParts, "cure",
+	},
+	{[]state{stepRefused, stepAssumedVoid}, []finding{foundCure}, isNotApplied, planAgain, "cure"},
+	{[]state{stepHarmless, stepHarmlessTransaction}, []finding{foundCure}, isOpen, planAgain, "harmless copy"},
+	{[]state{stepRefused}, []finding{foundRefusal}, isNotApplied, endHere, "evidence"},
+	{[]state{stepRefused}, []finding{foundRepetition}, isNotApplied, lookBack, "repeated transaction"},
+	{
+		[]state{stepAssumedVoid, stepHarmless, stepHarmlessTransaction},
+		[]finding{foundRefusal, foundRepetition},
+		isUnknown, endHere, "late refusal",
+	},
+	{
+		[]state{stepApplied, stepMoved, stepFailed, stepUnanswered},
+		[]finding{foundVersion, foundAbsence, foundCure, foundRefusal, foundRepetition},
+		isImpossible, endHere,
+		"only a failed condition has an explanation",
+	},
+	{
+		[]state{stepVoid, stepOverwritten, stepHarmful},
+		[]finding{foundCure, foundRefusal, foundRepetition},
+		isImpossible, endHere,
+		"the operation ends before it asks the parts",
+	},
+}
+
+// decide returns the row of a state and a finding.
+func decide(s state, f finding) *row {
+	for i := range verdicts {
+		if r := &verdicts[i]; slices.Contains(r.states, s) && slices.Contains(r.findings, f) {
+			return r
+		}
+	}
+	panic("a step without a verdict")
+}
+
+// conclude decides how the operation continues after a step: with the next step, with the next plan (retry), or it
+// ends with an error.
+func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err error) {
+	o := &x.outcome
+	if !o.OK() {
+		if *o, err = x.resolve(ctx, *o, t); err != nil {
+			x.discard(ctx, t)
+			return true, err
+		}
+	}
+	var parts []partOutcome
+	found := foundNothing
+	if o.Refused() {
+		parts = x.split(o)
+		found = adoptStored(parts)
+	}
+	s := x.stateOf(ctx, parts, t)
+	v := decide(s, found)
+	if v.next == askParts {
+		found, err = x.ask(ctx, parts, t)
+		v = decide(s, found)
+	}
+	switch v.verdict {
+	case isApplied:
+		x.applied(o.Requests)
+	case isOpen:
+		x.keepOpen(parts)
+	case isUnknown:
+		return false, x.unknown(o)
+	}
+	switch {
+	case v.next == lookBack:
+		return false, x.refuseRepetition(ctx, err, t)
+	case s == stepFailed:
+		return false, o.Err
+	}
+	return v.next == planAgain, err
+}
+
+// stateOf returns the state of the last step. parts are those of a refused one.
+func (x *Operation) stateOf(ctx context.Context, parts []partOutcome, t *Tally) state {
+	o := &x.outcome
+	switch {
+	case o.OK() && o.Inferred && x.moved(ctx, t):
+		return stepMoved
+	case o.OK():
+		return stepApplied
+	case o.State == write.Failed:
+		return stepFailed
+	case o.State == write.Unknown:
+		return stepUnanswered
+	case !o.Unsure:
+		return stepRefused
+	}
+	several, harmless := len(o.Requests) > 1, x.harmless(parts)
+	switch lost := lostVersion(o); {
+	case lost && several && harmless:
+		return stepAssumedVoid
+	case lost && several:
+		return stepVoid
+	case lost && !harmless:
+		return stepOverwritten
+	case !harmless:
+		return stepHarmful
+	case several:
+		return stepHarmlessTransaction
+	}
+	return stepHarmless
+}
+
+// errMoved is the reason of an unknown outcome.
+var errMoved = errors.New("the item to delete is missing, or its entity has moved: load the entity again")
+
+// moved reports whether another writer may have moved an entity, so that an item which is missing was not deleted.
+func (x *Operation) moved(ctx context.Context, t *Tally) bool {
+	o := &x.outcome
+	for i, p := range x.parts {
+		if x.atomic && !slices.Contains(x.sent[i].Writes, o.Requests[0]) {
+			continue // of another part
+		}
+		if moved, err := p.base().moved(ctx, o.Requests[0], t); moved || err != nil {
+			o.Err = cmp.Or(err, errMoved)
+			return true
+		}
+	}
+	return false
+}
+
+// adoptStored applies the earlier writes that the stored items of a refused step show.
+func adoptStored(parts []partOutcome) finding {
+	found := foundNothing
+	for _, p := range parts {
+		if e := p.base().entity; e != nil && p.outcome.Stored != nil {
+			found = max(found, e.adoptStored(&p.outcome))
+		}
+	}
+	return found
+}
+
+// ask asks the parts why they were refused. The error has the reasons.
+func (x *Operation) ask(ctx context.Context, parts []partOutcome, t *Tally) (finding, error) {
+	var errs, reasons Errors
+	final := false
+	for _, p := range parts {
+		if !slices.ContainsFunc(p.outcome.Stored, func(a item.Attributes) bool { return a != nil }) {
+			continue
+		}
+		switch retry, err := p.refused(ctx, &p.outcome, t); {
+		case !retry:
+			errs, final = append(errs, err), true
+		case err != nil:
+			reasons = append(reasons, err)
+		}
+	}
+	switch {
+	case !final:
+		return foundCure, reasons.orNil()
+	case len(x.repeated) > 0:
+		return foundRepetition, errs.orNil()
+	}
+	return foundRefusal, errs.orNil()
+}
+
+// harmless reports whether a refused step may be sent again although a copy may be applied.
+func (x *Operation) harmless(parts []partOutcome) bool {
+	if len(x.parts) > 1 && len(x.outcome.Requests) > 1 {
+		return ifGuarded(nil, &x.outcome)
+	}
+	return !slices.ContainsFunc(parts, func(p partOutcome) bool {
+		return len(p.outcome.Requests) > 0 && !p.base().harmless(p.Part, &p.outcome)
+	})
+}
+
+// harmless reports whether a part may be sent again although a copy of its requests may be applied: at most one copy
+// can be applied, or a second application does no harm. A constructor chooses one of the following.
+type harmless func(Part, *write.Outcome) bool
+
+// never is for requests that no version protects, or of which only the caller knows whether they may be applied twice.
+func never(Part, *write.Outcome) bool { return false }
+
+// always is for a plain delete of a single item, which may be applied twice.
+func always(Part, *write.Outcome) bool { return true }
+
+// ifAssumed is for requests that require the items as they were read, so that a late copy is refused.
+func ifAssumed(_ Part, o *write.Outcome) bool { return o.Assumed }
+
+// ifGuarded is for transactions. At most one copy of a transaction is applied if it writes an item whose version it
+// requires: the next plan requires the same version, unless the item has lost it.
+func ifGuarded(_ Part, o *write.Outcome) bool {
+	versioned := func(r *write.Request) bool { return r.Writes() && r.Expect.Version != nil }
+	return o.Assumed && (slices.ContainsFunc(o.Requests, versioned) || lostVersion(o))
+}
+
+// lostVersion reports whether all later copies of a refused step are refused too: one of its requests requires a
+// version that its item has lost.
+func lostVersion(o *write.Outcome) bool {
+	for i, r := range o.Requests {
+		if r.Expect.Version != nil && o.Stored[i] != nil &&
+			!attr.Same(r.Expect.Version, r.Reserved.Header(o.Stored[i]).Version) {
+			return true
+		}
+	}
+	return false
+}
+
+// openTry is a step of an earlier plan, of which a copy may be applied.
+type openTry struct {
+	requests []*write.Request
+	parts    []partOutcome
+	changes  [][]*change.Change
+}
+
+// keepOpen remembers the last step, of which a copy may be applied.
+func (x *Operation) keepOpen(parts []partOutcome) {
+	t := openTry{requests: x.outcome.Requests, parts: parts}
+	for _, p := range parts {
+		t.changes = append(t.changes, p.base().changes)
+	}
+	x.open = append(x.open, t)
+}
+
+// recordOpen records the open tries as unresolved. It returns false if nothing will resolve one of them later.
+func (x *Operation) recordOpen() bool {
+	all := true
+	for _, t := range x.open {
+		kept := true
+		for i, p := range t.parts {
+			kept = p.base().unresolved(&p.outcome, t.changes[i], t.requests) && kept
+		}
+		if !kept {
+			x.remember(t.requests)
+		}
+		all = all && kept
+	}
+	x.open = nil
+	return all
+}
+
+// leftOpen records the open tries as unresolved, and returns the error of an operation that ended with
+// err after them. err is only quoted if it says that nothing was written.
+func (x *Operation) leftOpen(err error) error {
+	last := x.open[len(x.open)-1].requests
+	kept := x.recordOpen()
+	if errors.As(err, new(*Unknown)) {
+		return err
+	}
+	if errors.As(err, new(*Conflict)) || errors.Is(err, search.ErrNotFound) {
+		err = &Quoted{err}
+	}
+	return &Unknown{Label: labelsOf(last), Items: written(last), Patch: !kept, Err: err}
+}
+
+// unknown records that the outcome of a step is unknown, and returns the error.
+func (x *Operation) unknown(o *write.Outcome) error {
+	x.recordOpen() // they are older
+	kept := true
+	for _, p := range x.split(o) {
+		s := p.base()
+		kept = s.unresolved(&p.outcome, s.changes, o.Requests) && kept
+	}
+	if !kept {
+		x.remember(o.Requests)
+	}
+	return &Unknown{Label: labelsOf(o.Requests), Items: written(o.Requests), Patch: !kept, Err: o.Err}
+}
