@@ -106,7 +106,7 @@ func (e *Env) isLiveIn(found []item.Image) bool {
 
 // keyFields returns the values of the key fields of the entity where it is now.
 func (p *save) keyFields() ([]key.Value, error) {
-	if all := p.diff.Keys.KeyFields; all != nil {
+	if all := p.keys.KeyFields; all != nil {
 		return all, nil
 	}
 	if p.entity.KeyFields != nil {

@@ -134,11 +134,6 @@ func (p *remove) prepare(ctx context.Context, t *Tally) error {
 	return nil
 }
 
-// mayArrive is the error of an entity whose insert may still be applied.
-func (p *remove) mayArrive() error {
-	return &Unknown{Label: p.env.Model.Label(), Items: p.entity.unresolved.Places(), Err: change.ErrLate}
-}
-
 func (p *remove) notStored() error {
 	return p.env.Model.Errorf("the entity is not stored: nothing to delete (%w)", search.ErrNotFound)
 }
@@ -153,7 +148,7 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 	case e != nil && e.Fresh && !e.isUnresolved():
 		return r, p.notStored()
 	case e != nil && e.Fresh:
-		return r, p.mayArrive()
+		return r, &Unknown{Label: m.Label(), Items: e.unresolved.Places(), Err: change.ErrLate} // an insert
 	case e != nil:
 		p.Loaded(e.Snapshot)
 		if late := e.unresolved.Late(p.All()); len(late) > 0 && p.prepared {
@@ -229,9 +224,10 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		return &Conflict{Label: m.Label(), Pending: staging.Pending(root), Moving: true, Items: []ItemConflict{at}}
 	case !p.atomic && root == nil && len(p.Rest) > 0:
 		return nil // leftover items
-	case p.unsure && root != nil && p.first != nil && p.first.Header.Incarnation == nil && !sameVersion(p.first, root):
+	case p.unsure && root != nil && p.first != nil && p.first.Header.Incarnation == nil &&
+		(p.first.Header.Version == nil || !attr.Same(p.first.Header.Version, root.Header.Version)):
 		return &Unknown{Label: m.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
-	case p.begun && (root == nil || p.first != nil && !sameIncarnation(p.first, root)):
+	case p.begun && (root == nil || p.first != nil && !attr.Same(p.first.Header.Incarnation, root.Header.Incarnation)):
 		p.over = true // another writer deleted the rest, or inserted the next entity
 		return nil
 	case p.atomic && root != nil && root.Expired:
@@ -247,16 +243,6 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 // errNextEntity is the reason of an unknown outcome.
 var errNextEntity = errors.New("items may have been deleted, and the entity that exists now can be the next one of " +
 	"this key: load it, and delete it if it is the same")
-
-// sameIncarnation reports whether two root items are of one entity. Without incarnations they can be.
-func sameIncarnation(a, b *item.Image) bool {
-	return attr.Same(a.Header.Incarnation, b.Header.Incarnation)
-}
-
-// sameVersion reports whether two root items are the same: a version never comes back.
-func sameVersion(a, b *item.Image) bool {
-	return a.Header.Version != nil && attr.Same(a.Header.Version, b.Header.Version)
-}
 
 func (p *remove) reads(plan *write.Plan) (estimate.Reads, error) {
 	switch {

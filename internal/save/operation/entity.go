@@ -89,7 +89,7 @@ func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, re
 // adopt applies an unresolved write that turned out to be stored.
 func (e *Entity) adopt(d *change.UnresolvedWrite) {
 	e.apply(d.Keys, d.Changes, change.Requests(d.Changes))
-	e.unconfirmed.note(change.Requests(d.Changes))
+	e.unconfirmed.note(unrooted(change.Requests(d.Changes)))
 	if d.Move != nil {
 		e.moved = append(e.moved, d.Move)
 	}
@@ -265,12 +265,6 @@ func conflict(env *Env, keys snapshot.Keys, o *write.Outcome, fresh bool) error 
 // the entity is not live, the operation deletes what it added and returns a NotFound. The specification
 // is internal/save/staging/spec, clauses RootAfterPut and SweepsOwn.
 
-// adds reports whether a plan has a step that puts new items without requiring the root item.
-func adds(plan *write.Plan) bool {
-	return plan.Mode != write.Staged &&
-		slices.ContainsFunc(plan.Steps, func(st write.Step) bool { return len(unrooted(st.Requests)) > 0 })
-}
-
 // unrooted returns those of the requests of a step that put a new item: none if one of them requires the root item.
 func unrooted(requests []*write.Request) []*write.Request {
 	var all []*write.Request
@@ -283,19 +277,6 @@ func unrooted(requests []*write.Request) []*write.Request {
 		}
 	}
 	return all
-}
-
-// confirm reads the root item of an entity after items were added to it. live is false if the entity is
-// missing, has another incarnation, or is being inserted or deleted. The error is an Unknown if the
-// read failed.
-func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnation types.AttributeValue,
-	t *Tally,
-) (root *item.Image, live bool, err error) {
-	if root, err = env.readRoot(ctx, sel, t); err != nil {
-		return nil, false, err
-	}
-	live = root != nil && staging.Pending(root) == "" && attr.Same(root.Header.Incarnation, incarnation)
-	return root, live, nil
 }
 
 // takeBack deletes items that were added to an entity that is not live, or under keys that it does not have. root is
@@ -438,32 +419,15 @@ func (env *Env) notLive(sel selection.Selection, root *item.Image, cure string) 
 	return env.fault(err)
 }
 
-// pinned reports whether one of the requests of a step requires the root item.
-func pinned(requests []*write.Request) bool {
-	return slices.ContainsFunc(requests, func(r *write.Request) bool { return r.PinsEntity })
-}
-
-// writesUnpinned reports whether a plan has a step that does not require the root item.
-func writesUnpinned(plan *write.Plan) bool {
-	return plan.Mode != write.Staged &&
-		slices.ContainsFunc(plan.Steps, func(st write.Step) bool { return !pinned(st.Requests) })
-}
-
 // unconfirmed are items that were added, or written with CheckRoot, and whose root item has not been read since.
 type unconfirmed struct {
 	added, written []*write.Request
 	incarnation    types.AttributeValue
 }
 
-// noteWritten records items that were written with CheckRoot.
-func (u *unconfirmed) noteWritten(requests []*write.Request, incarnation types.AttributeValue) {
-	u.written = append(u.written, requests...)
-	u.incarnation = incarnation
-}
-
-// note records the items that the requests of a step have added.
-func (u *unconfirmed) note(requests []*write.Request) {
-	for _, r := range unrooted(requests) {
+// note records items that requests have added.
+func (u *unconfirmed) note(added []*write.Request) {
+	for _, r := range added {
 		u.added = append(u.added, r)
 		u.incarnation = r.Reserved.Header(r.Put).Incarnation
 	}
@@ -475,7 +439,7 @@ func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection,
 	if len(added)+len(e.unconfirmed.written) == 0 {
 		return nil
 	}
-	root, live, err := env.confirm(ctx, sel, e.unconfirmed.incarnation, t)
+	root, err := env.readRoot(ctx, sel, t)
 	if err != nil {
 		return &Unknown{
 			Label: env.Model.Label(), Items: written(slices.Concat(added, e.unconfirmed.written)),
@@ -483,7 +447,8 @@ func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection,
 		}
 	}
 	var missing error
-	if live {
+	own := e.unconfirmed.incarnation
+	if root != nil && staging.Pending(root) == "" && attr.Same(root.Header.Incarnation, own) {
 		missing = env.allAgree(root, added)
 	} else {
 		missing = env.notLive(sel, root, "load the entity by its key")
@@ -493,17 +458,12 @@ func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection,
 		return nil
 	}
 	resolved := env.takeBack(ctx, root, added, t)
-	e.forget(added)
+	for _, r := range added {
+		e.Snapshot.Remove(r.Item, r.Place)
+	}
 	e.unconfirmed.added = nil // items that were updated stay as they are: the next save confirms them again
 	if !resolved {
 		return &Unknown{Label: env.Model.Label(), Items: written(added), Err: missing}
 	}
 	return missing
-}
-
-// forget removes items from the snapshot.
-func (e *Entity) forget(requests []*write.Request) {
-	for _, r := range requests {
-		e.Snapshot.Remove(r.Item, r.Place)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/save/change"
 	"github.com/itemize/itemize/internal/save/write"
@@ -57,33 +56,16 @@ func (x *external) rearrange(changes []*change.Change) error {
 	return x.arrange(x.env, changes)
 }
 
-// exist reports whether there are external values.
-func (x *external) exist() bool { return x.group != nil }
-
-// commit returns the request that commits the pointers to the values, nil for none. It is part of the
-// transaction that writes their items.
-func (x *external) commit() *write.Request {
+// last returns the group of the last plan, an empty one for none. Its steps are sent before the items, and its commit
+// in the transaction that writes them.
+func (x *external) last() *extern.Group {
 	if x.group == nil {
-		return nil
+		return &noValues
 	}
-	return x.group.Commit
+	return x.group
 }
 
-// steps returns the steps that are sent before the items.
-func (x *external) steps() []write.Step {
-	if x.group == nil {
-		return nil
-	}
-	return x.group.Steps
-}
-
-// uploads returns the requests to S3.
-func (x *external) uploads() cost.Objects {
-	if x.group == nil {
-		return cost.Objects{}
-	}
-	return x.group.Uploads()
-}
+var noValues extern.Group
 
 // errDiscarded says that another process collected values before their pointers were committed.
 var errDiscarded = errors.New("its external values expired before items pointed to them: write them again")
@@ -195,7 +177,7 @@ func (x *Operation) resolve(ctx context.Context, o write.Outcome, t *Tally) (wri
 	for _, p := range x.parts {
 		external := &p.base().external
 		switch {
-		case !external.exist():
+		case external.group == nil:
 			continue
 		case asked && (o.State != write.Rejected || o.Unsure):
 			return o, nil // the first record decides for all

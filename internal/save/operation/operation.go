@@ -74,7 +74,7 @@ type Requests struct {
 	// Stage sends a staged plan.
 	Stage func(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error)
 	// Alternatives returns other ways to send what a plan sends, priced when they are asked for. Both can be nil.
-	Alternatives func(plan *write.Plan) func() []write.Alternative
+	Alternatives func(r *Requests, plan *write.Plan) func() []write.Alternative
 }
 
 // alternatives returns other ways to send what a plan sends, nil for none.
@@ -82,7 +82,7 @@ func (r *Requests) alternatives(plan *write.Plan) func() []write.Alternative {
 	if r.Alternatives == nil {
 		return nil
 	}
-	return r.Alternatives(plan)
+	return r.Alternatives(r, plan)
 }
 
 // common is the data that all kinds of parts have. Its methods are those of a part that has nothing to do.
@@ -305,11 +305,11 @@ func (x *Operation) plan() (*write.Plan, error) {
 	if len(errs) > 0 {
 		return nil, errs[0]
 	}
-	r, external := x.sent[0], &x.parts[0].base().external
-	r.Choice.Commit = external.commit()
+	r, external := x.sent[0], x.parts[0].base().external.last()
+	r.Choice.Commit = external.Commit
 	plan, err := write.Arrange(r.Writes, r.Checks, r.Choice)
 	if err == nil {
-		plan.Before = external.steps()
+		plan.Before = external.Steps
 	}
 	return plan, err
 }
@@ -383,7 +383,7 @@ func (x *Operation) confirmDone(ctx context.Context, t *Tally) {
 func (x *Operation) items(st *write.Step) []item.Place {
 	var all []item.Place
 	for _, r := range st.Requests {
-		if !slices.ContainsFunc(x.parts, func(p Part) bool { return p.base().external.commit() == r }) {
+		if !slices.ContainsFunc(x.parts, func(p Part) bool { return p.base().external.last().Commit == r }) {
 			all = append(all, r.Place)
 		}
 	}
@@ -497,7 +497,7 @@ func (x *Operation) Predict() (*Prediction, error) {
 			}
 			out.Reads = out.Reads.Add(reads)
 		}
-		out.Reads = out.Reads.Add(estimate.Reads{Objects: s.external.uploads()})
+		out.Reads = out.Reads.Add(estimate.Reads{Objects: s.external.last().Uploads()})
 		if s.env != nil && !slices.Contains(models, s.env) {
 			models = append(models, s.env)
 			out.Undeclared = out.Undeclared.Add(s.env.Estimate.Undeclared.Of(plan))

@@ -34,10 +34,7 @@ func (o Options) CheckPart(m *model.Model) error { return o.check(m, forPart) }
 
 // check refuses options that exclude each other, or mean nothing for a use.
 func (o Options) check(m *model.Model, u use) error {
-	if text := o.meaningless(u); text != "" {
-		return m.Errorf("%s", text)
-	}
-	if text := o.contradiction(); text != "" {
+	if text := o.fault(u); text != "" {
 		return m.Errorf("%s", text)
 	}
 	if o.Staged && !m.Reserved.Versions() {
@@ -47,8 +44,9 @@ func (o Options) check(m *model.Model, u use) error {
 	return nil
 }
 
-// meaningless says which options mean nothing for a use, "" for none.
-func (o Options) meaningless(u use) string {
+// fault says which options mean nothing for a use, or exclude each other; "" for none.
+func (o Options) fault(u use) string {
+	const onlyTransaction = " exclude each other, since only a transaction checks other items: leave one out"
 	switch {
 	case u == forDelete && o.Move:
 		return "Move has no effect on a delete: leave it out"
@@ -65,21 +63,12 @@ func (o Options) meaningless(u use) string {
 	case u == forPart && (o.Independent || o.Staged || o.ExactlyOnce || o.Move):
 		return "a part of a transaction takes CheckLoaded, CheckRoot, Reindex, Blind and IfTag only: leave " +
 			"Independent, Staged, ExactlyOnce and Move out"
-	}
-	return ""
-}
-
-// contradiction says which options exclude each other, "" for none.
-func (o Options) contradiction() string {
-	switch {
 	case o.Independent && o.Staged:
 		return "Independent and Staged exclude each other: use one of them"
 	case o.Independent && o.CheckLoaded:
-		return "Independent and CheckLoaded exclude each other, since only a transaction checks other items: leave " +
-			"one out"
+		return "Independent and CheckLoaded" + onlyTransaction
 	case o.Staged && o.CheckLoaded:
-		return "Staged and CheckLoaded exclude each other, since only a transaction checks other items: leave one " +
-			"out"
+		return "Staged and CheckLoaded" + onlyTransaction
 	case o.Staged && o.ExactlyOnce:
 		return "Staged and ExactlyOnce exclude each other: use one of them"
 	case o.Independent && o.Move:

@@ -133,7 +133,7 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 		}
 	}
 	switch {
-	case len(p.Items) > 1 || p.external.exist():
+	case len(p.Items) > 1 || p.external.group != nil:
 		p.harmless = ifGuarded
 	case o.ExactlyOnce:
 		p.harmless = never
@@ -435,6 +435,11 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		}
 		return true, p.changed(p.Present(o.Stored))
 	}
+	return false, p.refusal(o)
+}
+
+// refusal returns the error of items that are not as the patch requires.
+func (p *modify) refusal(o *write.Outcome) error {
 	e := &Conflict{Label: p.env.Model.Label(), Patch: true}
 	for i, it := range p.Items {
 		stored := o.Stored[i]
@@ -451,14 +456,14 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		}
 		switch {
 		case len(stored) == 0 && it.Exists && !it.IsMaking() || expired || it.Root && !header.Live():
-			return false, p.missing(it, pending)
+			return p.missing(it, pending)
 		case it.Absent:
-			return false, p.exists(it, stored)
+			return p.exists(it, stored)
 		}
 		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: change.Changed})
 		e.Unmet = append(e.Unmet, it.Unmet(stored)...)
 	}
-	return false, e
+	return e
 }
 
 // makeMissing has the patch make items that are missing, if their entity exists.
@@ -501,26 +506,28 @@ func (p *modify) rewrite(unfit []int, stored []item.Attributes) (retry bool, err
 	return true, p.changed(unfit)
 }
 
-// changed is the conflict of items that other writers keep changing.
-func (p *modify) changed(items []int) error {
+// conflict returns the conflict of items that other writers have changed or deleted.
+func (p *modify) conflict(items []int, what change.What) *Conflict {
 	e := &Conflict{Label: p.env.Model.Label(), Patch: true}
 	for _, i := range items {
 		it := p.Items[i]
-		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: change.Changed})
+		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: what})
 	}
 	return e
 }
 
+// changed is the conflict of items that other writers keep changing.
+func (p *modify) changed(items []int) error { return p.conflict(items, change.Changed) }
+
 // absent says that items of the tag are missing.
 func (p *modify) absent(items []int) error {
-	e := &Conflict{Label: p.env.Model.Label(), Tag: tagIsOutOfDate}
 	for _, i := range items {
-		it := p.Items[i]
-		if it.Root {
-			return p.missing(it, "")
+		if p.Items[i].Root {
+			return p.missing(p.Items[i], "")
 		}
-		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: change.Deleted})
 	}
+	e := p.conflict(items, change.Deleted)
+	e.Patch, e.Tag = false, tagIsOutOfDate
 	return e
 }
 
@@ -557,39 +564,33 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 	}
 	p.Pin(live)
 	for _, i := range foreign {
-		it := p.Items[i]
-		incarnation := it.Reserved.Header(stored[i]).Incarnation
-		ofRoot := incarnation != nil && staging.Holds(root, incarnation)
-		switch {
-		case it.Root: // Pin has bound it to the live incarnation
-		case incarnation == nil && it.Absent:
-			return false, p.exists(it, stored[i])
-		case incarnation == nil && !it.Bound() && it.Reserved.Header(stored[i]).Stage != nil: // of any live entity
-			if !exists {
-				return false, p.env.notLive(p.target, root, "repeat the patch")
-			}
+		it, h := p.Items[i], p.Items[i].Reserved.Header(stored[i])
+		wants, needs := demandsOf(it)
+		switch cureOf(blockerOf(it, h, root, exists), wants, needs) {
+		case makePlain:
+			it.Plain()
+		case joinEntity:
+			it.OfLive(h.Incarnation)
+		case replaceItem:
+			it.Replacing(it.Reserved.HiddenOf(stored[i]), live)
+		case bindPatch:
 			p.Bind(live)
 			return true, p.changed(foreign)
-		case incarnation == nil && !it.Bound():
-			it.Plain()
-		case incarnation == nil:
-		case ofRoot && live == nil:
+		case deleteItem:
+			if err := p.deleteLeftover(ctx, it, stored[i], t); err != nil {
+				return false, err
+			}
+		case reportExists:
+			return false, p.exists(it, stored[i])
+		case reportNotLive:
+			return false, p.env.notLive(p.target, root, "repeat the patch")
+		case reportPending:
 			at := ItemConflict{Place: it.Place, Field: it.Field, What: change.Created}
 			return false, &Conflict{
 				Label: p.env.Model.Label(), Patch: true, Pending: staging.Pending(root),
 				Items: []ItemConflict{at},
 			}
-		case ofRoot && it.Absent:
-			return false, p.exists(it, stored[i])
-		case ofRoot:
-			it.OfLive(incarnation)
-		case it.Conditional():
-			if err := p.deleteLeftover(ctx, it, stored[i], t); err != nil {
-				return false, err
-			}
-		case it.Upserts():
-			it.Replacing(it.Reserved.HiddenOf(stored[i]), live)
-		default:
+		case reportMissing:
 			return false, p.missing(it, "the stored item is a leftover of a deleted entity")
 		}
 	}

@@ -81,10 +81,13 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	if root := e.Root(); root != nil && !root.Header.Live() {
 		return r, m.Errorf("entity is being deleted: finish the delete, then insert a new entity")
 	}
+	// The transaction that adds items requires the root item during a migration, or if it has other parts, which cannot
+	// be taken back.
+	root := p.options.RootInTransaction || p.inTransaction && (p.options.CheckRoot || !p.options.Blind)
 	d, err := change.Of(e.Snapshot, e.unresolved, p.value,
 		change.Options{
 			Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex,
-			Root: p.checksRoot(), RootToo: p.inTransaction && p.options.CheckRoot,
+			Root: root, RootToo: p.inTransaction && p.options.CheckRoot,
 		})
 	if err != nil {
 		return r, p.env.fault(err)
@@ -107,12 +110,14 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 			return r, err
 		}
 	}
-	r = Requests{Writes: change.Requests(d.Changes), Choice: p.choice()}
+	r = Requests{Writes: change.Requests(d.Changes), Choice: write.Choice{
+		Independent: p.options.Independent, Staged: p.options.Staged, ExactlyOnce: p.options.ExactlyOnce, Move: d.Moves,
+	}}
 	if d.NeedsRoot {
 		r.Read = p.read
 	}
-	if r.Choice.Steps != nil {
-		r.Stage = p.stage
+	if e.Fresh && len(d.Changes) > 1 && m.Reserved.Versions() {
+		r.Choice.Steps, r.Stage = staging.InsertSteps(m.Now()), p.stage
 	}
 	if len(d.Changes) > 1 && len(d.Checks) == 0 && !d.Moves && !p.atomic {
 		r.Alternatives = p.alternatives
@@ -123,29 +128,20 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	return r, nil
 }
 
-// choice returns what the caller asked for, and what the entity allows.
-func (p *save) choice() write.Choice {
-	o := p.options
-	c := write.Choice{Independent: o.Independent, Staged: o.Staged, ExactlyOnce: o.ExactlyOnce, Move: p.diff.Moves}
-	if p.entity.Fresh && len(p.diff.Changes) > 1 && p.env.Model.Reserved.Versions() {
-		c.Steps = staging.InsertSteps(p.env.Model.Now())
-	}
-	return c
-}
-
-func (p *save) alternatives(plan *write.Plan) func() []write.Alternative {
+// alternatives returns other ways to send the save.
+func (p *save) alternatives(r *Requests, plan *write.Plan) func() []write.Alternative {
 	d, env := p.diff, p.env
 	if plan.Before != nil {
 		return nil
 	}
 	requests, undeclared := change.Requests(d.Changes), env.Estimate.Undeclared.Of(plan) // as they are known now
 	var stagedPrice func([]*write.Request) write.Alternative
-	if p.choice().Steps != nil {
+	if r.Choice.Steps != nil {
 		stagedPrice = func(all []*write.Request) write.Alternative {
 			return staging.InsertPrice(env.Model.Now(), all)
 		}
 	}
-	readsRoot := p.checksAdded() && slices.ContainsFunc(d.Changes, (*change.Change).IsAddition)
+	readsRoot := !p.options.Blind && slices.ContainsFunc(d.Changes, (*change.Change).IsAddition)
 	return func() []write.Alternative {
 		all := write.Alternatives(plan.Mode, requests, stagedPrice)
 		for i := range all {
@@ -174,7 +170,10 @@ func (p *save) read(ctx context.Context, t *Tally) error {
 
 func (p *save) reads(plan *write.Plan) (estimate.Reads, error) {
 	r, err := p.env.Estimate.Save(p.entity.Snapshot, p.diff)
-	if p.checksAdded() && adds(plan) || p.options.CheckRoot && !p.inTransaction && writesUnpinned(plan) {
+	if plan.Mode != write.Staged && slices.ContainsFunc(plan.Steps, func(st write.Step) bool {
+		added, written := p.unconfirmed(st.Requests)
+		return len(added)+len(written) > 0
+	}) {
 		r = r.Add(p.env.Estimate.RootAfter(p.entity.Snapshot, plan))
 	}
 	if err != nil {
@@ -195,21 +194,36 @@ func (p *save) reads(plan *write.Plan) (estimate.Reads, error) {
 }
 
 func (p *save) applied(requests []*write.Request) {
-	p.entity.apply(p.diff.Keys, p.changes, requests)
+	p.entity.apply(p.keys, p.changes, requests)
 	p.written = append(p.written, places(requests)...)
-	if p.checksAdded() {
-		p.entity.unconfirmed.note(requests)
+	added, written := p.unconfirmed(requests)
+	all := &p.entity.unconfirmed
+	if all.note(added); len(written) > 0 {
+		all.written = append(all.written, written...)
+		all.incarnation, _ = p.entity.Incarnation()
 	}
-	if p.options.CheckRoot && !p.inTransaction && !pinned(requests) {
-		incarnation, _ := p.entity.Incarnation()
-		p.entity.unconfirmed.noteWritten(requests, incarnation)
+}
+
+// unconfirmed returns those of the requests of a step after which the root item has to be read: additions, and with
+// CheckRoot all, unless one of them requires the root item.
+func (p *save) unconfirmed(requests []*write.Request) (added, written []*write.Request) {
+	if p.inTransaction {
+		return nil, nil
 	}
+	if !p.options.Blind {
+		added = unrooted(requests)
+	}
+	pins := func(r *write.Request) bool { return r.PinsEntity }
+	if p.options.CheckRoot && !slices.ContainsFunc(requests, pins) {
+		written = requests
+	}
+	return added, written
 }
 
 // confirm reads the root item if items were added without it.
 func (p *save) confirm(ctx context.Context, t *Tally) (retry bool, err error) {
 	sel := p.entity.Selection
-	if keys := p.diff.Keys.KeyFields; keys != nil {
+	if keys := p.keys.KeyFields; keys != nil {
 		sel = selection.Selection{Identity: p.env.Model.Identity(keys)}
 	}
 	added := p.entity.unconfirmed.added
@@ -229,18 +243,9 @@ func (p *save) confirm(ctx context.Context, t *Tally) (retry bool, err error) {
 	return false, err
 }
 
-// checksRoot reports whether the transaction that adds items requires the root item: because others are
-// written in it, which cannot be taken back, or for a migration.
-func (p *save) checksRoot() bool {
-	return p.options.RootInTransaction || p.inTransaction && (p.options.CheckRoot || !p.options.Blind)
-}
-
-// checksAdded reports whether the items that the save adds are confirmed.
-func (p *save) checksAdded() bool { return !p.options.Blind && !p.inTransaction }
-
 func (p *save) finish(ctx context.Context, t *Tally) error {
-	if p.diff.Keys.KeyFields != nil {
-		p.entity.Arrive(p.diff.Keys)
+	if p.keys.KeyFields != nil {
+		p.entity.Arrive(p.keys)
 	}
 	if p.diff.Moves && len(p.diff.Changes) > 0 {
 		p.entity.moved = append(p.entity.moved, p.diff)
@@ -288,7 +293,7 @@ func (p *save) refusedByForm(o *write.Outcome) bool {
 
 func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	if p.refusedByForm(o) {
-		return true, conflict(p.env, p.diff.Keys, o, p.entity.Fresh)
+		return true, conflict(p.env, p.keys, o, p.entity.Fresh)
 	}
 	if p.hasArrived(o) {
 		return false, &Unknown{Label: p.env.Model.Label(), Items: written(o.Requests), Err: errArrived}
@@ -298,7 +303,7 @@ func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry b
 			return false, err
 		}
 	}
-	return p.entity.refused(ctx, p.env, p.diff.Keys, o, t)
+	return p.entity.refused(ctx, p.env, p.keys, o, t)
 }
 
 // errArrived is the reason of an unknown outcome.
@@ -341,13 +346,13 @@ func (p *save) missing(o *write.Outcome) error {
 
 // stage sends the plan of a staged insert.
 func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error) {
-	keys, m := p.diff.Keys, p.env.Model
+	keys, m := p.keys, p.env.Model
 	e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(keys.KeyFields)))
 	if err != nil {
 		return false, p.env.fault(err)
 	}
 	r := p.env.Protocol.Insert(ctx, e, plan, &t.Tally)
-	if !r.OK() && p.external.exist() {
+	if !r.OK() && p.external.group != nil {
 		if r.Outcome, err = p.external.resolve(ctx, r.Outcome, t); err != nil {
 			return true, err
 		}

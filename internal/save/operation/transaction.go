@@ -29,12 +29,12 @@ func (x *Operation) planTransaction(errs Errors) (*write.Plan, error) {
 	var all []*write.Request
 	var before []write.Step
 	for i, p := range x.parts {
-		r, external := &x.sent[i], &p.base().external
+		r, external := &x.sent[i], p.base().external.last()
 		r.Writes = slices.Concat(r.Writes, r.Checks)
-		if commit := external.commit(); commit != nil {
-			r.Writes = append(r.Writes, commit)
+		if external.Commit != nil {
+			r.Writes = append(r.Writes, external.Commit)
 		}
-		all, before = append(all, r.Writes...), append(before, external.steps()...)
+		all, before = append(all, r.Writes...), append(before, external.Steps...)
 	}
 	all, movers := x.withoutCovered(all)
 	if err := slices.Concat(errs, movers, duplicates(all)).orNil(); err != nil {
@@ -157,7 +157,7 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 		each[0] = partOutcome{x.parts[0], *o}
 		return each
 	}
-	at, answers := 0, map[*write.Request]answer{}
+	at, answers := 0, map[*write.Request]sentAs{}
 	for i, p := range x.parts {
 		each[i] = partOutcome{p, *o}
 		own := &each[i].outcome
@@ -173,7 +173,7 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 			}
 			if o.Stored != nil {
 				own.Stored[n] = o.Stored[at]
-				answers[r] = answer{own, n}
+				answers[r] = sentAs{own, n}
 			}
 			at++
 		}
@@ -182,15 +182,15 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 	return each
 }
 
-// answer is the place of the answer to a request.
-type answer struct {
+// sentAs is the place of a request among those that were sent.
+type sentAs struct {
 	of *write.Outcome
 	n  int
 }
 
 // showPatches gives patches the answers of other parts about root items that their own checks would have refused. The
 // next try shows whether the other part would have been refused too.
-func (x *Operation) showPatches(each []partOutcome, answers map[*write.Request]answer) {
+func (x *Operation) showPatches(each []partOutcome, answers map[*write.Request]sentAs) {
 	shown := map[*write.Request]bool{}
 	changed := func(part Part, n int, root item.Attributes) bool {
 		p := part.base()

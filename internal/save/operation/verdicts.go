@@ -10,6 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/save/change"
+	"github.com/itemize/itemize/internal/save/staging"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -188,7 +189,11 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	case isApplied:
 		x.applied(o.Requests)
 	case isOpen:
-		x.keepOpen(parts)
+		t := openTry{requests: o.Requests, parts: parts}
+		for _, p := range parts {
+			t.changes = append(t.changes, p.base().changes)
+		}
+		x.open = append(x.open, t)
 	case isUnknown:
 		return false, x.unknown(o)
 	}
@@ -334,15 +339,6 @@ type openTry struct {
 	changes  [][]*change.Change
 }
 
-// keepOpen remembers the last step, of which a copy may be applied.
-func (x *Operation) keepOpen(parts []partOutcome) {
-	t := openTry{requests: x.outcome.Requests, parts: parts}
-	for _, p := range parts {
-		t.changes = append(t.changes, p.base().changes)
-	}
-	x.open = append(x.open, t)
-}
-
 // recordOpen records the open tries as unresolved. It returns false if nothing will resolve one of them later.
 func (x *Operation) recordOpen() bool {
 	all := true
@@ -386,4 +382,155 @@ func (x *Operation) unknown(o *write.Outcome) error {
 		x.remember(o.Requests)
 	}
 	return &Unknown{Label: labelsOf(o.Requests), Items: written(o.Requests), Patch: !kept, Err: o.Err}
+}
+
+// blocker is a stored item that blocks a patch, and may not be of its entity.
+type blocker uint8
+
+const (
+	// blockerRoot: the root item of another incarnation.
+	blockerRoot blocker = iota
+	// blockerBare: an item without an incarnation.
+	blockerBare
+	// blockerMarked: an item without an incarnation, with the mark of a staged insert; an entity is live.
+	blockerMarked
+	// blockerUnrooted: the same as marked, and no entity is live.
+	blockerUnrooted
+	// blockerOwn: an item of the live entity.
+	blockerOwn
+	// blockerPending: an item of an entity that is being inserted or deleted.
+	blockerPending
+	// blockerLeftover: an item of a deleted entity.
+	blockerLeftover
+)
+
+// claim is the entity that a patch requires of an item.
+type claim uint8
+
+const (
+	// claimAbsent: the patch adds the item, which must be missing.
+	claimAbsent claim = iota
+	// claimBound: the item must be of the entity whose root item the patch has read, or have no incarnation.
+	claimBound
+	// claimAny: the item can be of any entity.
+	claimAny
+)
+
+// need is the state of an item that a patch needs if the stored one does not count.
+type need uint8
+
+const (
+	// needConditions: a missing item on which the conditions of the patch can be tested.
+	needConditions need = iota
+	// needRoom: a missing item, which the patch makes.
+	needRoom
+	// needItem: an item that exists.
+	needItem
+)
+
+// cure is the answer of a patch to a blocker.
+type cure uint8
+
+const (
+	// letBe: the request is right already.
+	letBe cure = iota
+	// makePlain: send the request as it was given.
+	makePlain
+	// joinEntity: require the incarnation of the live entity.
+	joinEntity
+	// bindPatch: bind all items of the patch to the live entity.
+	bindPatch
+	// replaceItem: put the item in its place.
+	replaceItem
+	// deleteItem: delete the stored item first.
+	deleteItem
+	// reportExists: return an error that the item exists.
+	reportExists
+	// reportMissing: return an error that the item is missing.
+	reportMissing
+	// reportPending: return an error that another writer inserts or deletes the entity.
+	reportPending
+	// reportNotLive: return an error that the entity is missing.
+	reportNotLive
+)
+
+// answer is the cure for some blockers. Without claims or needs it is for all of them.
+type answer struct {
+	blockers []blocker
+	claims   []claim
+	needs    []need
+	cure     cure
+	// rule is the name of the rule in docs/design/invariants.md, or of the clause in internal/save/staging/spec.
+	rule string
+}
+
+var cures = []answer{
+	{[]blocker{blockerRoot}, nil, nil, letBe, "PutJoinsReadRoot"},
+	{
+		[]blocker{blockerBare, blockerMarked, blockerUnrooted, blockerOwn},
+		[]claim{claimAbsent},
+		nil, reportExists, "RefusedForAReason",
+	},
+	{[]blocker{blockerBare, blockerMarked, blockerUnrooted}, []claim{claimBound}, nil, letBe, "bare item"},
+	{[]blocker{blockerBare}, []claim{claimAny}, nil, makePlain, "bare item"},
+	{[]blocker{blockerMarked}, []claim{claimAny}, nil, bindPatch, "bare item"},
+	{[]blocker{blockerUnrooted}, []claim{claimAny}, nil, reportNotLive, "PatchNeedsItem"},
+	{[]blocker{blockerOwn}, []claim{claimBound, claimAny}, nil, joinEntity, "AddJoinsLiveRoot"},
+	{[]blocker{blockerPending}, nil, nil, reportPending, "AddJoinsLiveRoot"},
+	{[]blocker{blockerLeftover}, nil, []need{needConditions}, deleteItem, "LeftoversNeedRoot"},
+	{[]blocker{blockerLeftover}, nil, []need{needRoom}, replaceItem, "LeftoversNeedRoot"},
+	{[]blocker{blockerLeftover}, nil, []need{needItem}, reportMissing, "PatchNeedsItem"},
+}
+
+// blockerOf classifies the stored item that blocks an item of a patch. root is the root item, and exists reports that
+// its entity is live.
+func blockerOf(it *change.PatchItem, stored item.Header, root *item.Image, exists bool) blocker {
+	ofRoot := stored.Incarnation != nil && staging.Holds(root, stored.Incarnation)
+	switch {
+	case it.Root:
+		return blockerRoot
+	case ofRoot && exists:
+		return blockerOwn
+	case ofRoot:
+		return blockerPending
+	case stored.Incarnation != nil:
+		return blockerLeftover
+	case stored.Stage == nil:
+		return blockerBare
+	case exists:
+		return blockerMarked
+	}
+	return blockerUnrooted
+}
+
+// demandsOf returns the demands of a patch on an item.
+func demandsOf(it *change.PatchItem) (c claim, n need) {
+	switch c = claimAny; {
+	case it.Absent:
+		c = claimAbsent
+	case it.Bound():
+		c = claimBound
+	}
+	switch n = needItem; {
+	case it.Conditional():
+		n = needConditions
+	case it.Upserts():
+		n = needRoom
+	}
+	return c, n
+}
+
+// cureOf returns the answer of an item of a patch to a blocker.
+func cureOf(b blocker, c claim, n need) cure {
+	for i := range cures {
+		if cures[i].is(b, c, n) {
+			return cures[i].cure
+		}
+	}
+	panic("a blocker without a cure")
+}
+
+func (r *answer) is(b blocker, c claim, n need) bool {
+	return slices.Contains(r.blockers, b) && (r.claims == nil || slices.Contains(r.claims, c)) &&
+		(r.needs == nil || slices.Contains(r.needs, n))
 }

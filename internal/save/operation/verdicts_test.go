@@ -50,6 +50,57 @@ func TestEachCombinationHasOneVerdict(t *testing.T) {
 	}
 }
 
+// Each blocker, claim and need has one cure. Its rule is one of the invariants or of the specification.
+func TestEachBlockerHasOneCure(t *testing.T) {
+	rules, err := os.ReadFile("../../../docs/design/invariants.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := os.ReadFile("../staging/spec/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b := range blockerLeftover + 1 {
+		for c := range claimAny + 1 {
+			for n := range needItem + 1 {
+				rows := 0
+				for i := range cures {
+					if cures[i].is(b, c, n) {
+						rows++
+					}
+				}
+				if rows != 1 {
+					t.Errorf("blocker %d with claim %d and need %d has %d rows, want 1", b, c, n, rows)
+				}
+			}
+		}
+	}
+	for i, r := range cures {
+		ofInvariants := strings.Contains(string(rules), "**"+strings.ToUpper(r.rule[:1])+r.rule[1:]+".**")
+		ofSpec := strings.Contains(string(spec), "**"+r.rule+"**") || strings.Contains(string(spec), "| "+r.rule+" |")
+		if !ofInvariants && !ofSpec {
+			t.Errorf("row %d: no rule %q", i, r.rule)
+		}
+	}
+}
+
+// A patch replaces or deletes leftover items only, adds to no item that exists, and joins the live entity alone.
+func TestCuresAreSafe(t *testing.T) {
+	for i, r := range cures {
+		only := func(b ...blocker) bool {
+			return !slices.ContainsFunc(r.blockers, func(x blocker) bool { return !slices.Contains(b, x) })
+		}
+		of := func(c cure, b ...blocker) bool { return r.cure != c || only(b...) }
+		if !of(replaceItem, blockerLeftover) || !of(deleteItem, blockerLeftover) || !of(joinEntity, blockerOwn) ||
+			!of(bindPatch, blockerMarked) || !of(makePlain, blockerBare) {
+			t.Errorf("row %d: cure %d is for other blockers", i, r.cure)
+		}
+		if slices.Contains(r.claims, claimAbsent) && r.cure != reportExists {
+			t.Errorf("row %d: an addition to an item that exists has cure %d", i, r.cure)
+		}
+	}
+}
+
 // A step of which a copy may be applied never ends as refused, and an operation continues only with a verdict that
 // allows it.
 func TestVerdictsAreSafe(t *testing.T) {
@@ -217,26 +268,37 @@ func tablesOf(t *testing.T) string {
 	}
 	b.WriteString("| state | finding | verdict | next | rule, or the reason |\n|---|---|---|---|---|\n")
 	for _, r := range verdicts {
-		var states, findings []string
-		for _, s := range r.states {
-			states = append(states, names["state"][s])
-		}
-		for _, f := range r.findings {
-			findings = append(findings, names["finding"][f])
-		}
 		next := names["next"][r.next]
 		if r.verdict == isImpossible {
 			next = ""
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", strings.Join(states, ", "), strings.Join(findings, ", "),
-			names["verdict"][r.verdict], next, r.rule)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", list(names["state"], r.states),
+			list(names["finding"], r.findings), names["verdict"][r.verdict], next, r.rule)
+	}
+	b.WriteString("\nA patch that is refused by an item which may not be of its entity answers by this table:\n\n" +
+		"| blocker | claim | need | cure | rule |\n|---|---|---|---|---|\n")
+	for _, r := range cures {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", list(names["blocker"], r.blockers),
+			list(names["claim"], r.claims), list(names["need"], r.needs), names["cure"][r.cure], r.rule)
 	}
 	return b.String()
 }
 
+// list returns the names of constants of one kind, "all" for none.
+func list[T ~uint8](names []string, all []T) string {
+	if all == nil {
+		return "all"
+	}
+	var text []string
+	for _, x := range all {
+		text = append(text, names[x])
+	}
+	return strings.Join(text, ", ")
+}
+
 // wordsOf returns the words of a constant's name, without a prefix for its kind.
 func wordsOf(name string) string {
-	for _, prefix := range []string{"step", "found", "is"} {
+	for _, prefix := range []string{"step", "found", "is", "blocker", "claim", "need"} {
 		name = strings.TrimPrefix(name, prefix)
 	}
 	var b strings.Builder

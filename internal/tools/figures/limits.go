@@ -29,7 +29,7 @@ var limits = []limit{
 	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 5437},
 	{
 		"lines of package internal/save/operation",
-		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4560,
+		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4620,
 	},
 	{"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 52},
 	{"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 15},
