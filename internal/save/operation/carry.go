@@ -74,9 +74,8 @@ func (p *save) carry(ctx context.Context, t *Tally) error {
 	return nil
 }
 
-// former returns the keys that the entity may have had before another save moved it, while the number of shards
-// changes: a save with Move that moves nothing finishes that move. keyFields are those where the entity is now. Both
-// are nil if nothing has to be carried.
+// former returns the keys that the entity may have had before another save moved it, and its key fields now, both nil
+// if nothing has to be carried. A save with Move that moves nothing finishes that move.
 func (p *save) former() (keys [][]key.Value, keyFields []key.Value, err error) {
 	by := p.env.Model.Schema.Shards
 	again := p.options.Move && !p.diff.Moves && by != nil && len(by.Counts) > 1

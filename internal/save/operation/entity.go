@@ -66,26 +66,6 @@ func (e *Entity) apply(keys snapshot.Keys, changes []*change.Change, requests []
 	e.Apply(keys, effects)
 }
 
-// noteUnresolved records that requests may have been applied or not. all are the requests that were
-// sent with them: if the items of none of the requests tell whether they were applied, those of the
-// others do. whole reports that the requests are all that a save writes.
-func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, requests, all []*write.Request,
-	whole bool,
-) *change.UnresolvedWrite {
-	var evidence []*write.Request
-	if !slices.ContainsFunc(requests, (*write.Request).IsIdentifiable) {
-		for _, r := range all {
-			if r.IsIdentifiable() {
-				evidence = append(evidence, r)
-			}
-		}
-	}
-	d := change.NewUnresolvedWrite(e.Model, changes, requests, keys, evidence)
-	d.Whole = whole && len(d.Changes) == len(changes)
-	e.unresolved = append(e.unresolved, d)
-	return d
-}
-
 // adopt applies an unresolved write that turned out to be stored.
 func (e *Entity) adopt(d *change.UnresolvedWrite) {
 	e.apply(d.Keys, d.Changes, change.Requests(d.Changes))
@@ -185,9 +165,8 @@ func (e *Entity) takeOver(o *write.Outcome) bool {
 	return false
 }
 
-// refused finds out why requests of an entity were refused. The cause may be the root item of another
-// writer's pending insert or delete. It may be leftover items, which the next plan replaces. Otherwise
-// it is a conflict.
+// refused returns the conflict of an entity, and reports whether its cause is a pending insert or delete, or leftover
+// items, which the next plan replaces.
 func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *write.Outcome, t *Tally) (retry bool,
 	err error,
 ) {
@@ -279,24 +258,24 @@ func unrooted(requests []*write.Request) []*write.Request {
 	return all
 }
 
-// takeBack deletes items that were added to an entity that is not live, or under keys that it does not have. root is
-// its root item, nil for none. An item that another writer has changed since stays if it may be seen: if the root item
-// may become live again, because its time to live can be extended or a migration is under way, or if it is live. Any
-// other item with an incarnation is invisible, so that a failed delete does no harm. resolved is false if an item
-// without an incarnation may still exist, or one that may be seen.
+// takeBack deletes items that were added to an entity without a live root item, or under keys that it does not have;
+// resolved reports that none of them will be seen.
 func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (resolved bool) {
-	seen := func(r *write.Request) bool {
-		return attr.Same(root.Header.Incarnation, r.Reserved.Header(r.Added()).Incarnation)
-	}
-	exact := root != nil && (root.Expired || root.Header.Moving() || slices.ContainsFunc(added, seen))
+	incarnation := func(r *write.Request) types.AttributeValue { return r.Reserved.Header(r.Added()).Incarnation }
+	ofRoot := func(r *write.Request) bool { return attr.Same(root.Header.Incarnation, incarnation(r)) }
+	// The items may be seen if their root item is live, or can become live again: its time to live can be extended, or a
+	// migration is under way. Then an item that another writer has changed since stays.
+	visible := root != nil && (root.Expired || root.Header.Moving() || slices.ContainsFunc(added, ofRoot))
 	resolved = true
 	for _, r := range added {
-		made := r.Added()
-		o := env.Sender.One(ctx, r.Undo(exact, env.Model.Entries(r.Item, r.Table.Name, made, nil)), &t.Tally)
-		deleted := len(o.Stored) > 0 && o.Stored[0] != nil && len(o.Stored[0]) == 0 // another writer has deleted it
-		removed := o.OK() || o.Refused() && (!exact || deleted)
-		invisible := !exact && r.Reserved.Header(made).Incarnation != nil
-		resolved = resolved && (removed || invisible)
+		o := env.Sender.One(ctx, r.Undo(visible, env.Model.Entries(r.Item, r.Table.Name, r.Added(), nil)), &t.Tally)
+		missing := len(o.Stored) > 0 && o.Stored[0] != nil && len(o.Stored[0]) == 0 // another writer has deleted it
+		switch {
+		case o.OK(), o.Refused() && (missing || !visible):
+		case !visible && incarnation(r) != nil: // a leftover item
+		default:
+			resolved = false
+		}
 	}
 	return resolved
 }
@@ -404,8 +383,7 @@ func (env *Env) moved(ctx context.Context, d aDelete, t *Tally) (bool, error) {
 	return again == nil || !attr.SameItem(root.Attributes(), again.Attributes()), err
 }
 
-// notLive returns the error of a write to an entity that is not live. cure says what to do if another
-// entity of the key exists.
+// notLive returns the error of a write to an entity that is not live, with a cure if its key has another one.
 func (env *Env) notLive(sel selection.Selection, root *item.Image, cure string) error {
 	if err := env.Search.RootThere(sel, root); err != nil {
 		return env.fault(err)

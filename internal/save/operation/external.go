@@ -70,8 +70,7 @@ var noValues extern.Group
 // errDiscarded says that another process collected values before their pointers were committed.
 var errDiscarded = errors.New("its external values expired before items pointed to them: write them again")
 
-// store stores the values. If that fails nothing visible has changed. retry reports that new values
-// have to be stored: it is false for the second group that takes too long.
+// store stores the values; retry reports that new values have to be stored, once if that takes too long.
 func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) {
 	x.discardFormer(ctx, t)
 	if x.group == nil {
@@ -90,9 +89,8 @@ func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) 
 	return false, x.env.Model.Errorf("storing external values failed, before any item pointed to them: %w", err)
 }
 
-// resolve asks the record of the values whether the step that commits their pointers was applied: an
-// unknown outcome is known then, unless the record does not exist any more. The error says that the
-// step was not applied, and that new values have to be stored.
+// resolve asks the record of the values whether the step that commits their pointers was applied; the error says that
+// it was not, and that new values have to be stored.
 func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
 	i := slices.Index(o.Requests, x.group.Commit)
 	if i < 0 {

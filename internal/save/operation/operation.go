@@ -127,14 +127,24 @@ func (s *common) confirm(context.Context, *Tally) (bool, error) { return false, 
 
 func (s *common) finish(context.Context, *Tally) error { return nil }
 
-// unresolved records that requests of the part, made from changes, may have been applied or not. all are those of the
-// whole operation. It returns false if nothing will resolve them later.
-func (s *common) unresolved(o *write.Outcome, changes []*change.Change, all []*write.Request) bool {
+// unresolved records that requests of the part, made from changes, may have been applied or not; it returns false if
+// nothing will resolve them later.
+func (s *common) unresolved(o *write.Outcome, changes []*change.Change, all []*write.Request) (kept bool) {
 	writes := slices.ContainsFunc(o.Requests, (*write.Request).Writes)
 	if s.entity == nil || !writes {
 		return !writes || s.forgettable
 	}
-	s.entity.noteUnresolved(s.keys, changes, o.Requests, all, s.saves).Move = s.move
+	var evidence []*write.Request // in the items of other parts, if those of this part show nothing
+	if !slices.ContainsFunc(o.Requests, (*write.Request).IsIdentifiable) {
+		for _, r := range all {
+			if r.IsIdentifiable() {
+				evidence = append(evidence, r)
+			}
+		}
+	}
+	d := change.NewUnresolvedWrite(s.entity.Model, changes, o.Requests, s.keys, evidence)
+	d.Whole, d.Move = s.saves && len(d.Changes) == len(changes), s.move
+	s.entity.unresolved = append(s.entity.unresolved, d)
 	return true
 }
 

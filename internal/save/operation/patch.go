@@ -390,18 +390,13 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 	return r, nil
 }
 
-// refused finds out why a patch was refused. It is sent again
-//   - if an item came with a staged insert: with a condition on the live entity, or in place of
-//     leftover items,
-//   - if a fixed item is missing: as a new item of the entity, if that exists,
-//   - if an attribute is NULL, or the map of an entry does not exist: the attribute is set as a whole,
-//     with a condition on the item.
+// refused changes a patch so that it can be sent again, or returns the error of items that are not as it requires.
 func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	if absent := p.MissingFromTag(o.Stored); len(absent) > 0 {
 		return false, p.absent(absent)
 	}
-	if p.LostRoot(o.Stored) && !p.Entity {
-		p.Unbind() // the root item was deleted since it was read, and is made
+	if p.LostRoot(o.Stored) && !p.Entity { // deleted since it was read: the patch makes it
+		p.Unbind()
 		return true, p.changed(p.Present(o.Stored))
 	}
 	if foreign := p.Stray(o.Stored); len(foreign) > 0 {
@@ -538,9 +533,7 @@ func (p *modify) makesEntity() bool {
 	return p.UpsertsRoot() && bound && !p.Entity
 }
 
-// refusedByIncarnation finds out about items that carry an incarnation. Items of the live entity are
-// written with a condition on it. Other items are leftover: the patch replaces them, or deletes them if
-// it has conditions, or the item does not exist for it.
+// refusedByIncarnation answers, by the table of cures, items that may not be of the live entity.
 func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored []item.Attributes,
 	t *Tally,
 ) (retry bool, err error) {
@@ -636,9 +629,8 @@ func ifBlocked(part Part, o *write.Outcome) bool {
 
 var errExpiryMoves = errors.New("the expiry of the root item keeps changing")
 
-// confirmExpiry makes sure that the items which the patch has created have the expiry of the root item. If that
-// item has changed since the patch read it, it reads them, and corrects their expiry in a transaction with a
-// check of the root item. It returns the root item as it is then.
+// confirmExpiry makes sure that the items which the patch has created have the expiry of the root item, and returns
+// that as it is then. If it has changed, a transaction with a check of it corrects the items.
 func (p *modify) confirmExpiry(ctx context.Context, root *item.Image, t *Tally) (*item.Image, bool, error) {
 	last := p.root
 	for try := range minTries {

@@ -226,7 +226,9 @@ func (l *lookup) applied(r *remembered) (bool, error) {
 		stored, ok := l.stored[q.Place]
 		if !ok {
 			var err error
-			if stored, err = l.sender.Stored(l.ctx, q, &l.t.Tally); err != nil && !isDenied(err) {
+			var api smithy.APIError
+			stored, err = l.sender.Stored(l.ctx, q, &l.t.Tally)
+			if err != nil && !(errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException") {
 				return false, err
 			}
 			l.stored[q.Place] = stored
@@ -236,9 +238,4 @@ func (l *lookup) applied(r *remembered) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-func isDenied(err error) bool {
-	var api smithy.APIError
-	return errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException"
 }

@@ -344,7 +344,7 @@ func (p *save) missing(o *write.Outcome) error {
 	return nil
 }
 
-// stage sends the plan of a staged insert.
+// stage sends the plan of a staged insert. Package staging has resolved its copies, so that no verdict is needed.
 func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error) {
 	keys, m := p.keys, p.env.Model
 	e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(keys.KeyFields)))

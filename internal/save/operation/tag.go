@@ -62,9 +62,8 @@ func readTag(m *model.Model, token string) (*snapshot.Tag, error) {
 	return nil, &Conflict{Label: m.Label(), Tag: noTag}
 }
 
-// checkTag is CheckTag of an entity that is saved. What its own saves have changed since it was
-// compared with the token is no difference: a save that was written in part is sent again with the same
-// token.
+// checkTag is CheckTag of an entity that is saved, once for a token: a save that was written in part is sent again with
+// the same token.
 func (e *Entity) checkTag(m *model.Model, token *string) error {
 	if token == nil || e.tag != "" && e.tag == *token {
 		return nil
