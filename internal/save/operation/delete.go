@@ -89,7 +89,8 @@ func newRemove(env *Env, sel selection.Selection, e *Entity, o Options) (*remove
 	o.Blind = o.Blind || env.Blind
 	p := &remove{
 		common: common{
-			env: env, entity: e, options: o, target: sel, keys: snapshot.Keys{KeyFields: sel.Identity},
+			env: env, entity: e, options: o, target: &deletion.Selection,
+			keys:     &snapshot.Keys{KeyFields: sel.Identity},
 			harmless: ifAssumed, forgettable: true,
 		},
 		Deletion: deletion, deletable: e != nil,
@@ -129,7 +130,7 @@ func (p *remove) prepare(ctx context.Context, t *Tally) error {
 	if p.Deletion, err = change.NewDeletion(p.env.Model, e.Selection, p.options.Staged); err != nil {
 		return p.env.fault(err)
 	}
-	p.target, p.keys.KeyFields = e.Selection, e.Selection.Identity
+	p.target, p.keys.KeyFields = &p.Selection, p.Selection.Identity
 	p.prepared = !e.Fresh || !was && !e.isUnresolved()
 	return nil
 }
@@ -322,9 +323,9 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		p.deletable = false
 		p.unsure = p.unsure || o.Unsure // an earlier attempt may have been applied
 		p.begun = p.begun || p.unsure
-		return true, conflict(p.env, p.keys, o, false)
+		return true, conflict(p.env, *p.keys, o, false)
 	}
-	retry, err = p.entity.refused(ctx, p.env, p.keys, o, t)
+	retry, err = p.entity.refused(ctx, p.env, *p.keys, o, t)
 	if retry {
 		return true, err
 	}

@@ -98,10 +98,10 @@ type common struct {
 	// harmless reports whether the part may be sent again after a refusal although a copy may be applied.
 	harmless harmless
 	// target selects the items of a part that does not save.
-	target selection.Selection
+	target *selection.Selection
 	// changes are those of the last plan, keys the keys of its value, and move itself if it moves the entity.
 	changes  []*change.Change
-	keys     snapshot.Keys
+	keys     *snapshot.Keys
 	move     *change.Diff
 	external external
 	// atomic reports that the part is written in one transaction with others.
@@ -142,7 +142,7 @@ func (s *common) unresolved(o *write.Outcome, changes []*change.Change, all []*w
 			}
 		}
 	}
-	d := change.NewUnresolvedWrite(s.entity.Model, changes, o.Requests, s.keys, evidence)
+	d := change.NewUnresolvedWrite(s.entity.Model, changes, o.Requests, *s.keys, evidence)
 	d.Whole, d.Move = s.saves && len(d.Changes) == len(changes), s.move
 	s.entity.unresolved = append(s.entity.unresolved, d)
 	return true
@@ -156,7 +156,7 @@ func (s *common) moved(ctx context.Context, missing *write.Request, t *Tally) (b
 	case s.saves:
 		return s.env.moved(ctx, aDelete{s.entity.Selection, missing, s.entity.Root(), s.options.Blind}, t)
 	}
-	return s.env.moved(ctx, aDelete{s.target, missing, nil, s.options.Blind}, t)
+	return s.env.moved(ctx, aDelete{*s.target, missing, nil, s.options.Blind}, t)
 }
 
 // minTries is how often an operation is planned at least before it gives up because items keep

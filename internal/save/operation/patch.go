@@ -26,6 +26,7 @@ import (
 type modify struct {
 	common
 	*change.Patch
+	sel selection.Selection
 	// blind reports that the patch adds items without making sure that their entity exists.
 	blind bool
 	// remembered reports that the incarnation of the entity is one that the mapper remembers, and did not read.
@@ -90,7 +91,7 @@ func Patch(env *Env, spec PatchSpec) (Part, error) {
 }
 
 func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
-	p.env, p.target, p.options = env, spec.Selection, o
+	p.env, p.sel, p.target, p.options = env, spec.Selection, &p.sel, o
 	p.options.Blind = o.Blind || env.Blind
 	if spec.Selection.Err == nil {
 		if err := o.check(env.Model, forPatch); err != nil {
@@ -271,7 +272,7 @@ func (p *modify) read(ctx context.Context, t *Tally) error {
 		return nil
 	}
 	p.remembered = false
-	root, err := p.env.readRoot(ctx, p.target, t)
+	root, err := p.env.readRoot(ctx, p.sel, t)
 	if err != nil {
 		return err
 	}
@@ -279,7 +280,7 @@ func (p *modify) read(ctx context.Context, t *Tally) error {
 		p.BindNew()
 		return nil
 	}
-	if err := p.env.Search.RootThere(p.target, root); err != nil {
+	if err := p.env.Search.RootThere(p.sel, root); err != nil {
 		return p.env.fault(err)
 	}
 	p.env.Incarnations.Put(at, root.Header.Incarnation)
@@ -328,14 +329,14 @@ func (p *modify) confirm(ctx context.Context, t *Tally) (retry bool, err error) 
 		if p.Counts() && !p.FitsIncarnation() {
 			return false, &Unknown{
 				Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
-				Err: p.env.notLive(p.target, root, "repeat the patch"),
+				Err: p.env.notLive(p.sel, root, "repeat the patch"),
 			}
 		}
 		// A leftover item was updated: write that of the entity.
 		p.bindTo(root)
-		return true, p.env.notLive(p.target, root, "repeat the patch")
+		return true, p.env.notLive(p.sel, root, "repeat the patch")
 	}
-	missing := p.env.notLive(p.target, root, "repeat the patch")
+	missing := p.env.notLive(p.sel, root, "repeat the patch")
 	if !p.env.takeBack(ctx, root, added, t) {
 		return false, &Unknown{Label: p.env.Model.Label(), Items: written(added), Patch: true, Err: missing}
 	}
@@ -351,7 +352,7 @@ func (p *modify) confirm(ctx context.Context, t *Tally) (retry bool, err error) 
 // confirmRoot reads the root item. live reports whether it is live, and of the incarnation of the items
 // that the patch wrote.
 func (p *modify) confirmRoot(ctx context.Context, t *Tally) (root *item.Image, live bool, err error) {
-	if root, err = p.env.readRoot(ctx, p.target, t); err != nil {
+	if root, err = p.env.readRoot(ctx, p.sel, t); err != nil {
 		return nil, false, err
 	}
 	live = root != nil && staging.Pending(root) == ""
@@ -385,7 +386,7 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 		r.RCU = r.RCU.Add(cost.Units{Max: 2 * root.Max, If: "the item is missing"})
 	}
 	if !p.atomic {
-		r = r.Add(p.env.Estimate.Locate(p.target, true))
+		r = r.Add(p.env.Estimate.Locate(p.sel, true))
 	}
 	return r, nil
 }
@@ -477,7 +478,7 @@ func (p *modify) makeMissing(ctx context.Context, missing []int, t *Tally) error
 
 // bindLive reads the root item, which has to be live, and binds the patch to its entity.
 func (p *modify) bindLive(ctx context.Context, t *Tally) error {
-	root, err := p.env.liveRoot(ctx, p.target, t)
+	root, err := p.env.liveRoot(ctx, p.sel, t)
 	if err == nil {
 		p.bindTo(root)
 	}
@@ -537,7 +538,7 @@ func (p *modify) makesEntity() bool {
 func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored []item.Attributes,
 	t *Tally,
 ) (retry bool, err error) {
-	root, err := p.env.readRoot(ctx, p.target, t)
+	root, err := p.env.readRoot(ctx, p.sel, t)
 	if err != nil {
 		return false, err
 	}
@@ -550,7 +551,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		p.BindNew()
 		live = p.Made()
 	case p.makesEntity(), !p.blind && (p.Puts() || p.Makes()) && !p.UpsertsRoot():
-		return false, p.env.notLive(p.target, root, "repeat the patch")
+		return false, p.env.notLive(p.sel, root, "repeat the patch")
 	}
 	if exists {
 		p.expireWith(root)
@@ -576,7 +577,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		case reportExists:
 			return false, p.exists(it, stored[i])
 		case reportNotLive:
-			return false, p.env.notLive(p.target, root, "repeat the patch")
+			return false, p.env.notLive(p.sel, root, "repeat the patch")
 		case reportPending:
 			at := ItemConflict{Place: it.Place, Field: it.Field, What: change.Created}
 			return false, &Conflict{

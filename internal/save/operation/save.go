@@ -92,7 +92,7 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	if err != nil {
 		return r, p.env.fault(err)
 	}
-	p.diff, p.keys, p.move = d, d.Keys, nil
+	p.diff, p.keys, p.move = d, &d.Keys, nil
 	if d.Moves {
 		p.move = d
 	}
@@ -194,7 +194,7 @@ func (p *save) reads(plan *write.Plan) (estimate.Reads, error) {
 }
 
 func (p *save) applied(requests []*write.Request) {
-	p.entity.apply(p.keys, p.changes, requests)
+	p.entity.apply(*p.keys, p.changes, requests)
 	p.written = append(p.written, places(requests)...)
 	added, written := p.unconfirmed(requests)
 	all := &p.entity.unconfirmed
@@ -245,7 +245,7 @@ func (p *save) confirm(ctx context.Context, t *Tally) (retry bool, err error) {
 
 func (p *save) finish(ctx context.Context, t *Tally) error {
 	if p.keys.KeyFields != nil {
-		p.entity.Arrive(p.keys)
+		p.entity.Arrive(*p.keys)
 	}
 	if p.diff.Moves && len(p.diff.Changes) > 0 {
 		p.entity.moved = append(p.entity.moved, p.diff)
@@ -293,7 +293,7 @@ func (p *save) refusedByForm(o *write.Outcome) bool {
 
 func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	if p.refusedByForm(o) {
-		return true, conflict(p.env, p.keys, o, p.entity.Fresh)
+		return true, conflict(p.env, *p.keys, o, p.entity.Fresh)
 	}
 	if p.hasArrived(o) {
 		return false, &Unknown{Label: p.env.Model.Label(), Items: written(o.Requests), Err: errArrived}
@@ -303,7 +303,7 @@ func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry b
 			return false, err
 		}
 	}
-	return p.entity.refused(ctx, p.env, p.keys, o, t)
+	return p.entity.refused(ctx, p.env, *p.keys, o, t)
 }
 
 // errArrived is the reason of an unknown outcome.
@@ -346,7 +346,7 @@ func (p *save) missing(o *write.Outcome) error {
 
 // stage sends the plan of a staged insert. Package staging has resolved its copies, so that no verdict is needed.
 func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error) {
-	keys, m := p.keys, p.env.Model
+	keys, m := *p.keys, p.env.Model
 	e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(keys.KeyFields)))
 	if err != nil {
 		return false, p.env.fault(err)
