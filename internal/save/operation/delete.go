@@ -31,14 +31,26 @@ type remove struct {
 	// single item.
 	deletable bool
 	// staged reports that the plan is that of a staged delete.
-	staged bool
-	// begun reports that items were deleted, or may have been, unsure the latter, and over that nothing
-	// is left to delete.
-	begun, unsure, over bool
+	staged   bool
+	progress progress
 	// first is the root item that was read first, nil for none. rootless reports that the last read found none.
 	first    *item.Image
 	rootless bool
 }
+
+// progress says how far a delete is.
+type progress uint8
+
+const (
+	// untouched: no item was deleted.
+	untouched progress = iota
+	// begun: items were deleted.
+	begun
+	// unsure: items were deleted, or may have been by an attempt without an answer.
+	unsure
+	// over: nothing is left to delete.
+	over
+)
 
 // readTries is how often a delete, or an update, reads again because of conflicts. The pauses grow to a
 // second, so that the limit is reached only under writers that never stop.
@@ -142,7 +154,7 @@ func (p *remove) notStored() error {
 func (p *remove) requests(*change.Readers) (r Requests, err error) {
 	m, e := p.env.Model, p.entity
 	switch {
-	case p.over, p.prepared && e.Fresh: // an earlier delete turned out to be applied
+	case p.progress == over, p.prepared && e.Fresh: // an earlier delete turned out to be applied
 		return Requests{Over: p.notStored()}, nil
 	case !p.deletable:
 		return Requests{Read: p.read, Missing: true}, nil
@@ -207,7 +219,9 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 			return err
 		}
 		p.Found(slices.DeleteFunc(r.Items, func(f item.Image) bool { return !r.Joined(&f) || p.atomic && f.Expired }))
-		p.over = p.atomic && len(p.All()) == 0
+		if p.atomic && len(p.All()) == 0 {
+			p.progress = over
+		}
 		return nil
 	}
 	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
@@ -215,7 +229,7 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		return err
 	}
 	root := p.Found(found)
-	if !p.begun {
+	if p.progress == untouched {
 		p.first = root
 	}
 	p.rootless = root == nil
@@ -225,11 +239,12 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		return &Conflict{Label: m.Label(), Pending: staging.Pending(root), Moving: true, Items: []ItemConflict{at}}
 	case !p.atomic && root == nil && len(p.Rest) > 0:
 		return nil // leftover items
-	case p.unsure && root != nil && p.first != nil && p.first.Header.Incarnation == nil &&
+	case p.progress == unsure && root != nil && p.first != nil && p.first.Header.Incarnation == nil &&
 		(p.first.Header.Version == nil || !attr.Same(p.first.Header.Version, root.Header.Version)):
 		return &Unknown{Label: m.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
-	case p.begun && (root == nil || p.first != nil && !attr.Same(p.first.Header.Incarnation, root.Header.Incarnation)):
-		p.over = true // another writer deleted the rest, or inserted the next entity
+	case p.progress != untouched && (root == nil ||
+		p.first != nil && !attr.Same(p.first.Header.Incarnation, root.Header.Incarnation)):
+		p.progress = over // another writer deleted the rest, or inserted the next entity
 		return nil
 	case p.atomic && root != nil && root.Expired:
 		return p.env.fault(p.env.Search.RootThere(p.Selection, nil))
@@ -258,7 +273,9 @@ func (p *remove) reads(plan *write.Plan) (estimate.Reads, error) {
 }
 
 func (p *remove) applied(requests []*write.Request) {
-	p.begun = p.begun || len(requests) > 0
+	if len(requests) > 0 {
+		p.progress = max(p.progress, begun)
+	}
 	if p.entity == nil {
 		return
 	}
@@ -296,7 +313,7 @@ func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 		return p.env.fault(err)
 	}
 	own := p.Root.Header.Incarnation
-	if p.over && p.first != nil { // the items that were read last belong to the next entity
+	if p.progress == over && p.first != nil { // the items that were read last belong to the next entity
 		own = p.first.Header.Incarnation
 	}
 	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
@@ -320,9 +337,9 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 	case p.single:
 		return p.refusedUnread(ctx, o, t)
 	case p.entity == nil: // another writer changed the items that were read
-		p.deletable = false
-		p.unsure = p.unsure || o.Unsure // an earlier attempt may have been applied
-		p.begun = p.begun || p.unsure
+		if p.deletable = false; o.Unsure { // an earlier attempt may have been applied
+			p.progress = unsure
+		}
 		return true, conflict(p.env, *p.keys, o, false)
 	}
 	retry, err = p.entity.refused(ctx, p.env, *p.keys, o, t)
@@ -402,14 +419,14 @@ func (p *remove) stage(ctx context.Context, x *Operation, plan *write.Plan, t *T
 	r := p.env.Protocol.Delete(ctx, e, plan, &t.Tally)
 	t.AlsoDeleted = append(t.AlsoDeleted, r.Items...)
 	mark := plan.Steps[0].Requests[0]
-	switch begun := len(r.Applied) > 0; {
-	case r.OK(), marked && r.State == write.Rejected && !begun: // a marked entity is never live again
+	switch started := len(r.Applied) > 0; {
+	case r.OK(), marked && r.State == write.Rejected && !started: // a marked entity is never live again
 		return false, p.finish(ctx, t)
-	case !begun && r.State == write.Rejected && mark.Kind == write.Put:
+	case !started && r.State == write.Rejected && mark.Kind == write.Put:
 		p.deletable = p.entity != nil
 		at := ItemConflict{Place: mark.Place, Field: mark.Field, What: change.Created}
 		return !p.deletable, &Conflict{Label: m.Label(), Items: []ItemConflict{at}}
-	case !begun:
+	case !started:
 		x.outcome = r.Outcome
 		return x.conclude(ctx, t)
 	case p.entity != nil: // so that the delete can be repeated

@@ -55,7 +55,7 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 			return err
 		}
 		p := x.parts[0].(*remove)
-		if len(t.Items) > written && !p.over && !p.rootless {
+		if len(t.Items) > written && p.progress != over && !p.rootless {
 			return nil
 		}
 		now, live, failed := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
@@ -64,9 +64,9 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 		}
 		moved := env.Model.Shard(now.Identity) != env.Model.Shard(at.Identity)
 		switch {
-		case !live, !moved && !missing && !p.over && !p.rootless:
+		case !live, !moved && !missing && p.progress != over && !p.rootless:
 			return err
-		case p.over: // a move and the next entity of the key look alike
+		case p.progress == over: // a move and the next entity of the key look alike
 			return &Unknown{Label: env.Model.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
 		}
 		at = now
