@@ -263,8 +263,8 @@ func unrooted(requests []*write.Request) []*write.Request {
 func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (resolved bool) {
 	incarnation := func(r *write.Request) types.AttributeValue { return r.Reserved.Header(r.Added()).Incarnation }
 	ofRoot := func(r *write.Request) bool { return attr.Same(root.Header.Incarnation, incarnation(r)) }
-	// The items may be seen if their root item is live, or can become live again: its time to live can be extended, or a
-	// migration is under way. Then an item that another writer has changed since stays.
+	// The items may be seen if their root item is live, or can become live again: its time to live can be extended, or
+	// a migration is under way. Then an item that another writer has changed since stays.
 	visible := root != nil && (root.Expired || root.Header.Moving() || slices.ContainsFunc(added, ofRoot))
 	resolved = true
 	for _, r := range added {

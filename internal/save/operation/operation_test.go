@@ -199,32 +199,32 @@ func TestLoop(t *testing.T) {
 		open      int // unresolved writes
 	}{
 		"applied": {
-			items: loaded, answers: []fake.Answer{fake.OK()}, run: (*shop).rename,
-			want: "UpdateItem HEAD", kind: "ok",
+			items: loaded, answers: []fake.Answer{fake.OK()},
+			run: (*shop).rename, want: "UpdateItem HEAD", kind: "ok",
 		},
 		"refused": {
-			items: loaded, answers: []fake.Answer{fake.Refused(of("HEAD", "2", "e"))}, run: (*shop).rename,
-			want: "UpdateItem HEAD", kind: "conflict",
+			items: loaded, answers: []fake.Answer{fake.Refused(of("HEAD", "2", "e"))},
+			run: (*shop).rename, want: "UpdateItem HEAD", kind: "conflict",
 		},
 		"failed": {
-			items: loaded, answers: []fake.Answer{fake.Failed("AccessDeniedException")}, run: (*shop).rename,
-			want: "UpdateItem HEAD", kind: "error",
+			items: loaded, answers: []fake.Answer{fake.Failed("AccessDeniedException")},
+			run: (*shop).rename, want: "UpdateItem HEAD", kind: "error",
 		},
 		"lost, and the version shows it": {
-			items: loaded, answers: []fake.Answer{keep(fake.Dropped(), mine), fake.Stored(mine)}, run: (*shop).rename,
-			want: "UpdateItem HEAD, GetItem HEAD", kind: "ok",
+			items: loaded, answers: []fake.Answer{keep(fake.Dropped(), mine), fake.Stored(mine)},
+			run: (*shop).rename, want: "UpdateItem HEAD, GetItem HEAD", kind: "ok",
 		},
 		"overwritten: a copy may have been applied": {
-			items: loaded, answers: []fake.Answer{fake.Dropped(), fake.Stored(of("HEAD", "2", "e"))}, run: (*shop).rename,
-			want: "UpdateItem HEAD, GetItem HEAD", kind: "unknown", open: 1,
+			items: loaded, answers: []fake.Answer{fake.Dropped(), fake.Stored(of("HEAD", "2", "e"))},
+			run: (*shop).rename, want: "UpdateItem HEAD, GetItem HEAD", kind: "unknown", open: 1,
 		},
 		"unanswered": {
-			items: loaded, answers: []fake.Answer{fake.Dropped(), fake.Failed("InternalServerError")}, run: (*shop).rename,
-			want: "UpdateItem HEAD, GetItem HEAD", kind: "unknown", open: 1,
+			items: loaded, answers: []fake.Answer{fake.Dropped(), fake.Failed("InternalServerError")},
+			run: (*shop).rename, want: "UpdateItem HEAD, GetItem HEAD", kind: "unknown", open: 1,
 		},
 		"harmless: an unwatched client may have made a copy": {
-			items: loaded, unwatched: true, answers: []fake.Answer{fake.Refused(of("HEAD", "2", "e"))}, run: (*shop).rename,
-			want: "UpdateItem HEAD", kind: "unknown", open: 1,
+			items: loaded, unwatched: true, answers: []fake.Answer{fake.Refused(of("HEAD", "2", "e"))},
+			run: (*shop).rename, want: "UpdateItem HEAD", kind: "unknown", open: 1,
 		},
 		"the next save finds an unresolved write": {
 			items: loaded,
@@ -330,4 +330,23 @@ func TestLoop(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An open try is recorded before the step whose outcome is unknown, so that the latest write is resolved first.
+func TestOpenTriesAreOlder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := of("HEAD", "1", "e")
+		x := newShop(t, &fake.Client{Unwatched: true, Answers: []fake.Answer{
+			fake.Refused(of("LINE#b", "9", "d")), fake.Stored(root), fake.Dropped(), fake.Failed("InternalServerError"),
+		}}, root)
+		if err := x.addLine(); kindOf(err) != "unknown" || len(x.entity.unresolved) != 2 {
+			t.Fatalf("%d unresolved writes: %v", len(x.entity.unresolved), err)
+		}
+		sent := slices.DeleteFunc(x.client.Calls(), func(c fake.Call) bool { return c.Name != "PutItem LINE#b" })
+		for i, d := range x.entity.unresolved {
+			if v := sent[i].Input.(*dynamodb.PutItemInput).Item["_v"]; !attr.Same(d.Changes[0].Token, v) {
+				t.Errorf("unresolved write %d is not request %d", i, i)
+			}
+		}
+	})
 }
