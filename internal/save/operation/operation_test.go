@@ -20,6 +20,7 @@ import (
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/read/snapshot"
+	"github.com/itemize/itemize/internal/save/change"
 	"github.com/itemize/itemize/internal/save/estimate"
 	"github.com/itemize/itemize/internal/save/staging"
 	"github.com/itemize/itemize/internal/save/write"
@@ -349,4 +350,103 @@ func TestOpenTriesAreOlder(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A part may be sent again despite an assumed copy if its requests require the items as they were read, or a version.
+// Only a plain delete of a single item may be sent again after a lost answer.
+func TestPartsChooseTheirHarmlessCopies(t *testing.T) {
+	root := of("HEAD", "1", "e")
+	x := newShop(t, &fake.Client{}, root)
+	whole := x.env.Model.Select([]any{"1"})
+	some, one := whole, whole
+	some.Parts, one.Parts = slices.Clone(whole.Parts), slices.Clone(whole.Parts)
+	some.Whole, some.Parts[0].Range = false, selection.Range{Kind: selection.Prefix, Low: fake.Text("LINE#")}
+	one.Whole, one.Parts[0].Range = false, selection.Range{Kind: selection.One, Low: fake.Text("LINE#a")}
+	deletes := func(sel selection.Selection, e *Entity, o Options) (*Operation, error) {
+		return NewDelete(x.env, sel, e, o)
+	}
+	patches := func(o Options, changes ...expr.Change) (*Operation, error) {
+		op, _, err := NewPatch(x.env, PatchSpec{Selection: whole, Changes: changes}, o)
+		return op, err
+	}
+	for name, c := range map[string]struct {
+		make          func() (*Operation, error)
+		lost, assumed bool
+	}{
+		"a save": {
+			func() (*Operation, error) { return NewSave(x.env, x.entity, x.value, Options{}) }, false, true,
+		},
+		"a delete of a loaded entity": {
+			func() (*Operation, error) { return deletes(whole, x.entity, Options{}) }, false, true,
+		},
+		"a delete by key": {func() (*Operation, error) { return deletes(whole, nil, Options{}) }, false, true},
+		"a delete of elements, which another writer may have added since": {
+			func() (*Operation, error) { return deletes(some, nil, Options{}) }, false, false,
+		},
+		"a delete of one item": {func() (*Operation, error) { return deletes(one, nil, Options{}) }, true, true},
+		"a delete of one item, exactly once": {
+			func() (*Operation, error) { return deletes(one, nil, Options{ExactlyOnce: true}) }, false, false,
+		},
+		"a patch of a missing item": {func() (*Operation, error) { return patches(Options{}, set(x)) }, false, true},
+		"a patch of a missing item, exactly once": {
+			func() (*Operation, error) { return patches(Options{ExactlyOnce: true}, set(x)) }, false, false,
+		},
+		"a patch that counts": {func() (*Operation, error) { return patches(Options{}, count(x)) }, false, false},
+		"a patch of two items without versions": {
+			func() (*Operation, error) { return patches(Options{}, set(x), count(x)) }, false, false,
+		},
+	} {
+		op, err := c.make()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		r, err := op.parts[0].requests(&op.readers)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		missing := slices.Repeat([]item.Attributes{{}}, len(r.Writes))
+		for what, want := range map[bool]bool{false: c.lost, true: c.assumed} {
+			o := &write.Outcome{State: write.Rejected, Requests: r.Writes, Stored: missing, Unsure: true, Assumed: what}
+			if got := op.parts[0].base().harmless(op.parts[0], o); got != want {
+				t.Errorf("%s, assumed %v: harmless %v, want %v", name, what, got, want)
+			}
+		}
+	}
+}
+
+// The incarnation and mark of a stored item, and the root item, say how it blocks a patch.
+func TestBlockers(t *testing.T) {
+	x := newShop(t, &fake.Client{}, of("HEAD", "1", "e"))
+	m := x.env.Model
+	staged := m.Reserved.MarkStaged().Value
+	root := &fake.Images(t, m, of("HEAD", "1", "e"))[0]
+	mine, dead := item.Header{Incarnation: fake.B("e")}, item.Header{Incarnation: fake.B("d")}
+	for name, c := range map[string]struct {
+		stored item.Header
+		root   *item.Image
+		exists bool
+		ofRoot bool
+		want   blocker
+	}{
+		"the root item":                       {dead, root, true, true, blockerRoot},
+		"of the live entity":                  {mine, root, true, false, blockerOwn},
+		"of a pending entity":                 {mine, root, false, false, blockerPending},
+		"of a deleted entity":                 {dead, root, true, false, blockerLeftover},
+		"of a deleted entity, without a root": {dead, nil, false, false, blockerLeftover},
+		"without an incarnation":              {item.Header{}, root, true, false, blockerBare},
+		"with a mark":                         {item.Header{Stage: staged}, root, true, false, blockerMarked},
+		"with a mark, without an entity":      {item.Header{Stage: staged}, nil, false, false, blockerUnrooted},
+	} {
+		of := set(x)
+		if c.ofRoot {
+			of = count(x)
+		}
+		p, err := change.NewPatch(m, m.Select([]any{"1"}), []expr.Change{of})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := blockerOf(p.Items[0], c.stored, c.root, c.exists); got != c.want {
+			t.Errorf("%s: blocker %d, want %d", name, got, c.want)
+		}
+	}
 }
