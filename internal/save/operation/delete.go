@@ -380,25 +380,21 @@ func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) 
 	}
 	r, stored := o.Requests[0], o.Stored[0]
 	h := r.Reserved.Header(stored)
+	at := ItemConflict{Place: r.Place, Field: r.Field, What: change.Changed}
+	e := &Conflict{Label: p.env.Model.Label(), Items: []ItemConflict{at}}
 	if !r.Expect.Blind || len(stored) == 0 || h.Stage == nil { // it has changed since then
 		r.Expect = change.Unread(r.Reserved)
-		return true, p.changed(r)
+		return true, e
 	}
 	if pending := staging.Pending(root); pending != "" && !root.Header.Live() && staging.Holds(root, h.Incarnation) {
-		at := ItemConflict{Place: r.Place, Field: r.Field, What: change.Created}
-		return false, &Conflict{Label: p.env.Model.Label(), Pending: pending, Items: []ItemConflict{at}}
+		e.Pending, e.Items[0].What = pending, change.Created
+		return false, e
 	}
 	r.Expect = write.Expect{Version: h.Version} // as it is now
 	if h.Version == nil {
 		r.Expect.Old = write.SomeOldValues(r.Place, stored)
 	}
-	return true, p.changed(r)
-}
-
-// changed is the conflict of an item that another writer keeps changing.
-func (p *remove) changed(r *write.Request) error {
-	at := ItemConflict{Place: r.Place, Field: r.Field, What: change.Changed}
-	return &Conflict{Label: p.env.Model.Label(), Items: []ItemConflict{at}}
+	return true, e
 }
 
 // stage sends the plan of a staged delete.

@@ -315,33 +315,27 @@ func (p *modify) confirm(ctx context.Context, t *Tally) (retry bool, err error) 
 	if err == nil && live && len(added) > 0 && p.Inherits() {
 		root, live, err = p.confirmExpiry(ctx, root, t)
 	}
-	if err != nil {
-		return false, &Unknown{
-			Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
-			Err: fmt.Errorf("the patch was written, but reading the root item afterwards failed: %w", err),
-		}
-	}
-	if live {
+	if err == nil && live {
 		return false, nil
 	}
-	if next := root != nil && staging.Pending(root) == ""; next && len(added) == 0 {
-		// an item without an incarnation may be seen, and would be counted twice
-		if p.Counts() && !p.FitsIncarnation() {
-			return false, &Unknown{
-				Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
-				Err: p.env.notLive(p.sel, root, "repeat the patch"),
-			}
-		}
-		// A leftover item was updated: write that of the entity.
-		p.bindTo(root)
-		return true, p.env.notLive(p.sel, root, "repeat the patch")
+	unknown := &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true}
+	if err != nil {
+		unknown.Err = fmt.Errorf("the patch was written, but reading the root item afterwards failed: %w", err)
+		return false, unknown
 	}
 	missing := p.env.notLive(p.sel, root, "repeat the patch")
-	if !p.env.takeBack(ctx, root, added, t) {
-		return false, &Unknown{Label: p.env.Model.Label(), Items: written(added), Patch: true, Err: missing}
-	}
-	// another entity exists now
-	if fits := p.remembered || root != nil && staging.Pending(root) == ""; fits && len(added) == len(p.Items) {
+	unknown.Err = missing
+	next := root != nil && staging.Pending(root) == "" // another entity exists
+	switch {
+	case next && len(added) == 0 && p.Counts() && !p.FitsIncarnation():
+		return false, unknown // an item without an incarnation may be seen, and would be counted twice
+	case next && len(added) == 0: // a leftover item was updated: write that of the entity
+		p.bindTo(root)
+		return true, missing
+	case !p.env.takeBack(ctx, root, added, t):
+		unknown.Items = written(added)
+		return false, unknown
+	case (p.remembered || next) && len(added) == len(p.Items):
 		p.Unbind()
 		p.external.renew()
 		return true, missing
