@@ -150,8 +150,7 @@ func (e *Entity) movedBefore(ctx context.Context, env *Env, d *change.Unresolved
 	return env.moved(ctx, aDelete{e.Selection, missing, e.Root(), env.Blind}, t)
 }
 
-// takeOver records a root item that another writer's staged write left pending, so that the next plan
-// replaces it. It reports whether there is one.
+// takeOver reports whether another writer's staged write left a root item pending, which the next plan replaces.
 func (e *Entity) takeOver(o *write.Outcome) bool {
 	for i, r := range o.Requests {
 		if !r.Root || !r.New || o.Stored[i] == nil {
@@ -206,8 +205,7 @@ func expiredLately(names item.Reserved, stored item.Attributes, now time.Time) s
 	)
 }
 
-// conflict returns the error of requests whose conditions failed: an Exists if the root item of a new
-// entity exists, else a Conflict. fresh reports that the entity is new.
+// conflict returns the error of requests whose conditions failed: an Exists if the root item of a new entity exists.
 func conflict(env *Env, keys snapshot.Keys, o *write.Outcome, fresh bool) error {
 	c := Conflict{Label: env.Model.Label(), Insert: fresh}
 	exists := false
@@ -342,8 +340,8 @@ type aDelete struct {
 	blind bool
 }
 
-// moved reports whether another writer may have moved an entity, so that an item which is missing was not deleted. It
-// reads the root item, unless that is the one which is missing.
+// moved reports, by the root item, whether another writer may have moved an entity, so that a missing item was not
+// deleted.
 func (env *Env) moved(ctx context.Context, d aDelete, t *Tally) (bool, error) {
 	sel, missing, loaded := d.sel, d.missing, d.loaded
 	if missing.Root || d.blind || env.Model.CanReshard(sel.Identity) {

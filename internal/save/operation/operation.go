@@ -324,8 +324,7 @@ func (x *Operation) plan() (*write.Plan, error) {
 	return plan, err
 }
 
-// send stores external values, and sends a plan. retry reports that the operation has to be planned
-// again; the error says why.
+// send stores external values, and sends a plan; retry reports that the operation has to be planned again.
 func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry bool, err error) {
 	for _, p := range x.parts {
 		if repeat, err := p.base().external.store(ctx, t); err != nil {

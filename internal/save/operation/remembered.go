@@ -61,9 +61,8 @@ func (x *Operation) remember(requests []*write.Request) {
 	}
 }
 
-// refuseRepeated compares a plan with the remembered transactions of its entities. If it has a patch or
-// raw request of one that was applied, it is refused. If nothing shows whether that one was applied, it
-// is refused once.
+// refuseRepeated refuses a plan with a patch or raw request of a remembered transaction that was applied, and once if
+// nothing shows whether it was.
 func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tally) error {
 	x.repeated = nil
 	all := x.remembered()

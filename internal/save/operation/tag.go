@@ -50,8 +50,7 @@ func CheckTag(m *model.Model, s *snapshot.Snapshot, token *string) error {
 	return e
 }
 
-// readTag reads a token. An empty one is a fault of the program, and other text that is no tag a
-// conflict: a client has sent it.
+// readTag reads a token; an empty one is a fault of the program, and any other text that is no tag a conflict.
 func readTag(m *model.Model, token string) (*snapshot.Tag, error) {
 	if token == "" {
 		return nil, m.Errorf("the tag is empty: leave IfTag out if no state is required")

@@ -14,7 +14,8 @@ import (
 )
 
 // reach counts the packages, files and functions of the module that a call of a mapper reaches. It uses
-// the static call graph, in which calls of operation.Part lead to the kind of part at hand.
+// the static call graph, in which calls of operation.Part, and functions that its requests carry, lead to the kind of
+// part at hand.
 type reach struct {
 	Call      string `json:"call"`
 	Packages  int    `json:"packages"`
