@@ -91,6 +91,21 @@ func (x *shop) addLine() error {
 	return x.run(NewSave(x.env, x.entity, x.value, Options{}))
 }
 
+// insert saves a new shop with a line.
+func (x *shop) insert() error {
+	x.value.Lines = []fake.Line{{SKU: "b"}}
+	return x.rename()
+}
+
+// delete deletes the loaded shop, and deleteByKey a shop that is not loaded.
+func (x *shop) delete() error {
+	return x.run(NewDelete(x.env, x.entity.Selection, x.entity, Options{}))
+}
+
+func (x *shop) deleteByKey() error {
+	return x.run(NewDelete(x.env, x.env.Model.Select([]any{"1"}), nil, Options{}))
+}
+
 // deleteLine deletes a line without reading it.
 func (x *shop) deleteLine() error {
 	sel := x.env.Model.Select([]any{"1"})
@@ -189,7 +204,20 @@ func keep(a fake.Answer, in item.Attributes) fake.Answer {
 func TestLoop(t *testing.T) {
 	root := of("HEAD", "1", "e")
 	loaded := []item.Attributes{root, of("LINE#a", "1", "e")}
-	mine, dead := of("HEAD", "", "e"), of("LINE#b", "9", "d")
+	mine, dead, deleted := of("HEAD", "", "e"), of("LINE#b", "9", "d"), item.Attributes{}
+	pending := of("HEAD", "1", "d")
+	pending["_s"] = item.NewStage(item.Inserting, fake.Now).Value()
+	refused := func(stored ...item.Attributes) fake.Answer {
+		var reasons []types.CancellationReason
+		for _, a := range stored {
+			code := "None"
+			if a != nil {
+				code = "ConditionalCheckFailed"
+			}
+			reasons = append(reasons, fake.Because(code, a))
+		}
+		return fake.Canceled(reasons...)
+	}
 	for name, c := range map[string]struct {
 		items     []item.Attributes
 		unwatched bool
@@ -290,6 +318,36 @@ func TestLoop(t *testing.T) {
 			},
 			run:  func(x *shop) error { return x.patch(add(x)) },
 			want: "GetItem HEAD, PutItem LINE#b, GetItem HEAD, PutItem LINE#b, GetItem HEAD", kind: "ok",
+		},
+		"an insert takes over a pending root item": {
+			answers: []fake.Answer{refused(pending, nil), fake.OK()}, run: (*shop).insert,
+			want: "TransactWriteItems, TransactWriteItems", kind: "ok",
+		},
+		"an insert replaces a leftover item": {
+			answers: []fake.Answer{refused(nil, dead), fake.Stored(nil), fake.OK()}, run: (*shop).insert,
+			want: "TransactWriteItems, GetItem HEAD, TransactWriteItems", kind: "ok",
+		},
+		"a delete looks for additions of other writers, and deletes them": {
+			items: loaded,
+			answers: []fake.Answer{
+				fake.OK(), fake.Page("", of("LINE#b", "9", "e")), fake.Stored(nil), fake.OK(),
+			},
+			run: (*shop).delete, want: "TransactWriteItems, Query, GetItem HEAD, DeleteItem LINE#b", kind: "ok",
+		},
+		"a delete of an entity that another writer changed": {
+			items: loaded, answers: []fake.Answer{refused(nil, of("HEAD", "2", "e"))}, run: (*shop).delete,
+			want: "TransactWriteItems", kind: "conflict",
+		},
+		"a delete of an entity that another writer deleted": {
+			items: loaded, answers: []fake.Answer{refused(deleted, deleted)}, run: (*shop).delete,
+			want: "TransactWriteItems", kind: "not found",
+		},
+		"a delete by key reads again after a refusal": {
+			answers: []fake.Answer{
+				fake.Page("", loaded...), refused(nil, of("HEAD", "2", "e")),
+				fake.Page("", of("HEAD", "2", "e"), loaded[1]), fake.OK(), fake.Page(""),
+			},
+			run: (*shop).deleteByKey, want: "Query, TransactWriteItems, Query, TransactWriteItems, Query", kind: "ok",
 		},
 		"a delete without an answer finds no item": {
 			answers: []fake.Answer{fake.Dropped(), fake.Stored(nil), fake.Stored(root)}, run: (*shop).deleteLine,
