@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/examples/packages/registry"
@@ -300,6 +301,29 @@ func TestPatchIncrementsNull(t *testing.T) {
 	newRaw(t, table).set("BOARD#1", "A", "Count", &types.AttributeValueMemberNULL{Value: true})
 	if _, err := boardMain(m).Patch(cellFields.Count.Increment(1)).Exec(ctx, m); err != nil {
 		t.Error(err)
+	}
+}
+
+// A mapper that remembers the incarnation of the entity adds it to the condition of a patch. It dropped the condition
+// that the item is as it was read, and the second request overwrote the change of another writer (law 3).
+func TestPatchOfNullKeepsAnotherChange(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, table := newBoards(t)
+	must(m.Save(ctx, m.New(board{ID: "1", Other: cells{Text: "x"}})))(t)
+	newRaw(t, table).set("BOARD#1", "OTHER", "Count", &types.AttributeValueMemberNULL{Value: true})
+	between, c := &nth{n: -1}, testengine.Start(t).Client()
+	patching := must(mapper.New[board](dynamodb.New(c.Options(), func(o *dynamodb.Options) {
+		between.next, o.HTTPClient = o.HTTPClient, between
+	}), mapper.Table(table)))(t)
+	must(patching.Load(ctx, patching.Key("1")))(t)
+	other := func(m *mapper.Mapper[board]) *mapper.ItemNode[board, cells] {
+		return mapperimpl.Item[board, cells](handmade.Node(m.Key("1")), 1)
+	}
+	between.n, between.do = 1, func() { must(other(m).Patch(cellFields.Count.Set(100)).Exec(ctx, m))(t) }
+	must(other(patching).Patch(cellFields.Count.Increment(1)).Exec(ctx, patching))(t)
+	if e := must(m.Load(ctx, m.Key("1")))(t); e.Value.Other.Count != 101 {
+		t.Errorf("100 and an increment are %d", e.Value.Other.Count)
 	}
 }
 

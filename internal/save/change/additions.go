@@ -216,7 +216,7 @@ func (ch *PatchItem) isOfKey(a item.Assignment) bool {
 func (x *Patch) Expect(likely types.AttributeValue) {
 	for _, ch := range x.Items {
 		if !ch.Root && (ch.Kind == write.Update || ch.Kind == write.Check) && !ch.bound && ch.incarnation == nil &&
-			!ch.making && ch.hidden == nil && !attr.Same(ch.likely, likely) {
+			!ch.making && !ch.seen && ch.hidden == nil && !attr.Same(ch.likely, likely) {
 			ch.likely = likely
 			ch.expect()
 		}

@@ -517,6 +517,7 @@ func (x *Patch) Bind(live types.AttributeValue) {
 
 func (ch *PatchItem) bind(live types.AttributeValue) {
 	if ch.original == nil {
+		ch.forget()
 		ch.original = ch.saved()
 	}
 	ch.take(ch.original)
@@ -577,6 +578,7 @@ func (x *Patch) Pin(live types.AttributeValue) {
 	for _, ch := range x.Items {
 		switch {
 		case ch.Root:
+			ch.forget()
 			ch.incarnation = live
 			ch.expect()
 		case ch.incarnation != nil && (x.moved || !attr.Same(ch.incarnation, live)):
@@ -745,6 +747,14 @@ func (ch *PatchItem) OfLive(incarnation types.AttributeValue) {
 		ch.carry(incarnation)
 	}
 	ch.expect()
+}
+
+// forget makes the request plain if it requires the item as it was read: Rewrite adds that condition, and expect would
+// drop it.
+func (ch *PatchItem) forget() {
+	if ch.seen {
+		ch.Plain()
+	}
 }
 
 // begin makes the request plain, and keeps it so that it can be again.

@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/model"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/save/change"
 	"github.com/itemize/itemize/internal/model/expr"
 	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/schema"
-	"github.com/itemize/itemize/internal/save/change"
 	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
@@ -194,5 +196,43 @@ func TestStray(t *testing.T) {
 	}
 	if stray := x.Stray([]item.Attributes{nil, {"_a": B("other")}}); !slices.Equal(stray, []int{1}) {
 		t.Errorf("stray: %v", stray)
+	}
+}
+
+// A request that writes a whole attribute, computed from the stored item, requires that item, whatever the patch
+// learns afterwards. Without the condition it would overwrite the change of another writer (law 3).
+func TestRewrittenItemIsRequired(t *testing.T) {
+	m := Of[Shop](t)
+	head, plan := of(m, "HEAD"), of(m, "PLAN")
+	visits := expr.Change{Kind: expr.Increment, Item: head, Field: path("Visits"), By: "2"}
+	seats := expr.Change{Kind: expr.Increment, Item: plan, Part: true, Field: path("Seats"), By: "2"}
+	for _, item := range []struct {
+		name, attribute string
+		change          expr.Change
+	}{{"the root item", "Visits", visits}, {"a fixed item", "Seats", seats}} {
+		for _, event := range []struct {
+			name string
+			do   func(*change.Patch)
+		}{
+			{"nothing", func(*change.Patch) {}},
+			{"the mapper remembers an incarnation", func(x *change.Patch) { x.Expect(B("live")) }},
+			{"the root item was read", func(x *change.Patch) { x.Bind(B("live")) }},
+			{"another item was in the way", func(x *change.Patch) { x.Pin(B("live")) }},
+			{"the entity was deleted", func(x *change.Patch) { x.Unbind() }},
+		} {
+			x, err := change.NewPatch(m, whole(m, "1"), []expr.Change{item.change})
+			if err != nil {
+				t.Fatal(err)
+			}
+			it := x.Items[0]
+			if err := it.Rewrite(map[string]types.AttributeValue{item.attribute: &types.AttributeValueMemberNULL{Value: true}, "_v": B("seen")}); err != nil {
+				t.Fatal(err)
+			}
+			event.do(x)
+			condition := rendered(t, &it.Request)
+			if len(it.Set) > 0 && !strings.Contains(condition, "_v = b'seen'") || len(it.Set)+len(it.Operations) != 1 {
+				t.Errorf("%s, %s: it sets %v on condition %s", item.name, event.name, it.Set, condition)
+			}
+		}
 	}
 }
