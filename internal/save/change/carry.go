@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/internal/save/write"
 )
 
-// Carry is one item that another writer added to an entity under a key that it has moved away from: the requests of
-// the transaction that carries it to the entity, and the check of the root item.
+// Carry is one item that another writer added to an entity under its former key. It has the requests of the transaction
+// that carries the item to the entity, and the check of the root item.
 type Carry struct{ Writes, Checks []*write.Request }
 
 // NewCarry returns the requests that carry an item that was found under a key, from. s is the entity where it is now,
@@ -30,7 +30,7 @@ func NewCarry(
 ) (*Carry, error) {
 	m := s.Model
 	stored := f.Attributes()
-	if err := carriable(m, f, stored); err != nil {
+	if err := checkCarry(m, f, stored); err != nil {
 		return nil, err
 	}
 	to, err := placeOf(m, f, keyFields)
@@ -83,8 +83,8 @@ func NewCarry(
 	return c, nil
 }
 
-// carriable returns an error for an item that a copy under another key would not be.
-func carriable(m *model.Model, f *item.Image, stored item.Attributes) error {
+// checkCarry returns an error for an item that a copy under another key would not be.
+func checkCarry(m *model.Model, f *item.Image, stored item.Attributes) error {
 	for name, v := range stored {
 		if _, out := extern.PointerOf(v); out {
 			return fmt.Errorf(

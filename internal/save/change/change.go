@@ -90,8 +90,8 @@ func (ch *Change) expectStored() {
 	}
 }
 
-// expectMissing adds the attributes that a put of an item without a version would overwrite or remove if another
-// writer stored them in between: those that it sets, and as many others of the item's kind as fit.
+// expectMissing requires that other writers have added no attributes that a put of an item without a version would
+// overwrite or remove. These are the attributes that it sets, and as many others of the item's kind as fit.
 func (ch *Change) expectMissing() {
 	old := ch.Expect.Old
 	add := func(name string) {

@@ -1,8 +1,6 @@
 package change
 
 import (
-	"slices"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/model"
@@ -14,52 +12,8 @@ import (
 // With ttl,all each item expires with the root item. A patch that creates items reads the root item, and gives them its
 // expiry. The specification is internal/save/staging/spec/Expiry.tla.
 
-// inherits reports whether the item gets the expiry of the root item when it is created.
-func (ch *PatchItem) inherits() bool {
-	return ch.Item.ExpiryOfRoot && !ch.Root && !ch.Reserved.ListsExpiry(ch.Item)
-}
-
-// Inherits reports whether the patch may create items that expire with the root item.
-func (x *Patch) Inherits() bool {
-	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool {
-		return ch.inherits() && (ch.adds || ch.fixed || ch.makes())
-	})
-}
-
-// ExpireWith gives the items that the patch creates the expiry of the root item, as it was read; nil for a root item
-// that is created. Bind, Pin and Make apply it.
-func (x *Patch) ExpireWith(root *item.Image) {
-	var expiry types.AttributeValue
-	if x.expiry = nil; root != nil {
-		x.expiry, expiry = root.Header.Expiry, ExpiryIn(root)
-	}
-	for _, ch := range x.Items {
-		was := ch.expiry
-		switch {
-		case ch.Root:
-			ch.expiry, ch.guards = x.expiry, x.Inherits()
-		case ch.inherits():
-			ch.expiry = expiry
-		}
-		x.moved = x.moved || !attr.Same(was, ch.expiry)
-	}
-}
-
-// requireExpiry adds the condition that the root item has the expiry that the items get.
-func (ch *PatchItem) requireExpiry() {
-	if ch.Named = nil; ch.guards && ch.bound && !ch.making {
-		ch.Named = write.Values([]item.Assignment{ch.Reserved.AssignExpiry(ch.expiry)})
-		ch.Expect.Terms = append(ch.Expect.Terms, ch.Named)
-	}
-}
-
-// ExpiryMoved reports whether the root item refused the patch because its expiry is not as it was read.
-func (x *Patch) ExpiryMoved(stored []item.Attributes) bool {
-	return len(x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool {
-		h := ch.Reserved.Header(a)
-		return ch.Named != nil && len(a) > 0 && h.Live() && !h.Expired(ch.now()) && !attr.Same(h.Expiry, ch.expiry)
-	})) > 0
-}
+// inheritedExpiry returns the expiry of the root item as it was read, in the form that other items have.
+func (x *Patch) inheritedExpiry() types.AttributeValue { return asInherited(x.expiry) }
 
 // CorrectExpiry returns the requests that give items the expiry of a root item, and the check that it still has it.
 func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (writes []*write.Request,
@@ -92,17 +46,11 @@ func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (wr
 }
 
 // ExpiryIn returns the expiry of a root item as other items have it, nil for none. A zero time is none.
-func ExpiryIn(root *item.Image) types.AttributeValue {
-	n, ok := root.Header.Expiry.(*types.AttributeValueMemberN)
-	if !ok || attr.Same(n, zeroTime) {
-		return nil
-	}
-	return n
-}
+func ExpiryIn(root *item.Image) types.AttributeValue { return asInherited(root.Header.Expiry) }
 
-// expire has an update give the item that it creates the expiry of the root item.
-func (ch *PatchItem) expire() {
-	if ch.inherits() && ch.expiry != nil {
-		ch.Defaults = append(slices.Clip(ch.Defaults), ch.Reserved.AssignExpiry(ch.expiry))
+func asInherited(expiry types.AttributeValue) types.AttributeValue {
+	if n, ok := expiry.(*types.AttributeValueMemberN); ok && !attr.Same(n, zeroTime) {
+		return n
 	}
+	return nil
 }

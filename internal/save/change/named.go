@@ -12,8 +12,8 @@ import (
 )
 
 // Keys of elements can name a field that is in no key of the root item. If another writer changes that field, it moves
-// the elements that it knows, and the entity keeps its incarnation. Nobody would see an element that is added under the
-// old value.
+// the elements that it knows, and the entity keeps its incarnation. No load would return an element that is added under
+// the old value.
 
 // checkNamed requires the fields that keys of added items name of a root item that is written with them: a program
 // without the library changes no version.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/attr"
-	"github.com/itemize/itemize/internal/save/change"
 	"github.com/itemize/itemize/internal/model/expr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/save/change"
 	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
@@ -225,7 +225,9 @@ func TestRewrittenItemIsRequired(t *testing.T) {
 				t.Fatal(err)
 			}
 			it := x.Items[0]
-			if err := it.Rewrite(map[string]types.AttributeValue{item.attribute: &types.AttributeValueMemberNULL{Value: true}, "_v": B("seen")}); err != nil {
+			null := &types.AttributeValueMemberNULL{Value: true}
+			stored := map[string]types.AttributeValue{item.attribute: null, "_v": B("seen")}
+			if err := it.Rewrite(stored); err != nil {
 				t.Fatal(err)
 			}
 			event.do(x)

@@ -445,9 +445,9 @@ func (p *modify) refusal(o *write.Outcome) error {
 			pending = header.ReadStage().Pending()
 		}
 		switch {
-		case len(stored) == 0 && it.Exists && !it.IsMaking() || expired || it.Root && !header.Live():
+		case len(stored) == 0 && it.Exists() && !it.IsMaking() || expired || it.Root && !header.Live():
 			return p.missing(it, pending)
-		case it.Absent:
+		case it.Absent():
 			return p.exists(it, stored)
 		}
 		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: change.Changed})

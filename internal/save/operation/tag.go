@@ -94,10 +94,10 @@ func (p *modify) requireTag(token string) error {
 		version, has := t.Version(it.Place)
 		at := ItemConflict{Place: it.Place, Field: it.Field, What: change.Changed}
 		switch {
-		case it.Absent && has: // it was deleted
+		case it.Absent() && has: // it was deleted
 			e.Tag, at.What = tagIsOutOfDate, change.Deleted
 			e.Items = append(e.Items, at)
-		case it.Absent:
+		case it.Absent():
 		case version != nil:
 			it.RequireVersion(version)
 		case has:

@@ -506,7 +506,7 @@ func blockerOf(it *change.PatchItem, stored item.Header, root *item.Image, exist
 // demandsOf returns the demands of a patch on an item.
 func demandsOf(it *change.PatchItem) (c claim, n need) {
 	switch c = claimAny; {
-	case it.Absent:
+	case it.Absent():
 		c = claimAbsent
 	case it.Bound():
 		c = claimBound
