@@ -256,14 +256,20 @@ func (r Reserved) Unstaged(x *attr.Expression) string {
 	return "attribute_not_exists(" + x.Name(r.StateName()) + ")"
 }
 
-// IncarnationIs requires the incarnation of an item.
+// IncarnationIs requires the incarnation of an item, nil for an item without one.
 func (r Reserved) IncarnationIs(x *attr.Expression, incarnation types.AttributeValue) string {
+	if incarnation == nil {
+		return "attribute_not_exists(" + x.Name(r.IncarnationName()) + ")"
+	}
 	return x.Name(r.IncarnationName()) + " = " + x.Value(incarnation)
 }
 
-// NoIncarnation requires an item without one.
-func (r Reserved) NoIncarnation(x *attr.Expression) string {
-	return "attribute_not_exists(" + x.Name(r.IncarnationName()) + ")"
+// OwnedBy requires an item of an entity: it has the incarnation, or none.
+func (r Reserved) OwnedBy(x *attr.Expression, incarnation types.AttributeValue) string {
+	if incarnation == nil {
+		return r.IncarnationIs(x, nil)
+	}
+	return "(" + r.IncarnationIs(x, nil) + " OR " + r.IncarnationIs(x, incarnation) + ")"
 }
 
 // Unexpired requires that an item's time to live is not over.

@@ -60,13 +60,7 @@ func NewCarry(
 	if err != nil {
 		return nil, err
 	}
-	check := start(m, write.Check, m.Root(), at)
-	of := m.Reserved.NoIncarnation
-	if live != nil {
-		of = func(x *attr.Expression) string { return m.Reserved.IncarnationIs(x, live) }
-	}
-	check.Unread = true
-	check.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{m.Reserved.LiveRoot, of}}
+	check := checkLive(m, at, live)
 	check.requireNamed(s, f.Kind)
 	c.Checks = []*write.Request{&check.Request}
 	if f.Header.Incarnation != nil || to == f.Place {

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/codec"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
@@ -50,6 +51,15 @@ func (ch *Change) start(m *model.Model, kind write.Kind, it *schema.Item, at ite
 func of(m *model.Model, kind write.Kind, it *schema.Item, r *snapshot.Stored) *Change {
 	ch := start(m, kind, it, r.Place)
 	ch.Stored, ch.OldSize, ch.Header = r, r.Size, r.Header
+	return ch
+}
+
+// checkLive returns the check that the root item at a place is live, and has an incarnation, nil for none.
+func checkLive(m *model.Model, at item.Place, incarnation types.AttributeValue) *Change {
+	ch := start(m, write.Check, m.Root(), at)
+	of := func(x *attr.Expression) string { return m.Reserved.IncarnationIs(x, incarnation) }
+	ch.Unread = true
+	ch.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{m.Reserved.LiveRoot, of}}
 	return ch
 }
 

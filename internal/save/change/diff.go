@@ -13,7 +13,6 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read/snapshot"
-	"github.com/itemize/itemize/internal/save/write"
 )
 
 // Options say what a diff may do, and is asked for.
@@ -215,14 +214,8 @@ func (d *differ) requireRoot() error {
 	if err != nil {
 		return err
 	}
-	ch := start(d.m, write.Check, d.m.Root(), at)
-	ch.Unread = true
-	of := func(x *attr.Expression) string { return d.m.Reserved.IncarnationIs(x, d.incarnation) }
-	if d.incarnation == nil {
-		of = d.m.Reserved.NoIncarnation
-	}
+	ch := checkLive(d.m, at, d.incarnation)
 	ch.ForAdditions, ch.PinsEntity, ch.OfEntity = true, !d.NeedsRoot, d.incarnation
-	ch.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{d.m.Reserved.LiveRoot, of}}
 	ch.requireNamed(d.s, d.added()...)
 	d.Checks = append(d.Checks, ch)
 	return nil

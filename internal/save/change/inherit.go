@@ -19,20 +19,12 @@ func (x *Patch) inheritedExpiry() types.AttributeValue { return asInherited(x.ex
 func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (writes []*write.Request,
 	check *write.Request,
 ) {
-	of := func(x *attr.Expression) string { return m.Reserved.IncarnationIs(x, root.Header.Incarnation) }
-	if root.Header.Incarnation == nil {
-		of = m.Reserved.NoIncarnation
-	}
-	unread := func(kind write.Kind, r *write.Request, terms ...attr.Condition) *Change {
-		ch := start(m, kind, r.Item, r.Place)
-		ch.Unread, ch.Expect = true, write.Expect{Blind: true, Present: kind == write.Check, Terms: terms}
-		return ch
-	}
+	incarnation := root.Header.Incarnation
 	for _, r := range items { // also those whose expiry is over: that of the root item is not
-		ch := unread(write.Update, r, func(x *attr.Expression) string {
-			return "attribute_exists(" + x.Name(r.Table.Hash) + ") AND (" + m.Reserved.NoIncarnation(x) + " OR " +
-				of(x) + ")"
-		})
+		ch := start(m, write.Update, r.Item, r.Place)
+		ch.Unread, ch.Expect = true, write.Expect{Blind: true, Terms: []attr.Condition{func(x *attr.Expression) string {
+			return "attribute_exists(" + x.Name(r.Table.Hash) + ") AND " + m.Reserved.OwnedBy(x, incarnation)
+		}}}
 		if a := m.Reserved.AssignExpiry(ExpiryIn(root)); a.Value != nil {
 			ch.Set = []item.Assignment{a}
 		} else {
@@ -40,8 +32,9 @@ func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (wr
 		}
 		writes = append(writes, &ch.Request)
 	}
-	same := write.Values([]item.Assignment{m.Reserved.AssignExpiry(root.Header.Expiry)})
-	guard := unread(write.Check, &write.Request{Item: m.Root(), Place: root.Place}, m.Reserved.LiveRoot, of, same)
+	guard := checkLive(m, root.Place, incarnation)
+	guard.Expect.Terms = append(guard.Expect.Terms,
+		write.Values([]item.Assignment{m.Reserved.AssignExpiry(root.Header.Expiry)}))
 	return writes, &guard.Request
 }
 

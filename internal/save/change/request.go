@@ -176,27 +176,21 @@ func (ch *PatchItem) missing() attr.Condition {
 // of requires the origin of the item.
 func (ch *PatchItem) of(from origin) attr.Condition {
 	names, incarnation := ch.Reserved, ch.incarnation
-	is := func(x *attr.Expression) string { return names.IncarnationIs(x, incarnation) }
-	if incarnation == nil {
-		is = names.NoIncarnation
+	return func(x *attr.Expression) string {
+		switch from {
+		case ofLikely:
+			return names.Unstaged(x) + " AND " + names.OwnedBy(x, incarnation)
+		case ofLive:
+			return names.IncarnationIs(x, incarnation)
+		case ofOwn:
+			return names.OwnedBy(x, incarnation)
+		case liveRoot:
+			return names.LiveRoot(x)
+		case liveRootOf, inheritable:
+			return names.LiveRoot(x) + " AND " + names.IncarnationIs(x, incarnation)
+		}
+		return names.Unstaged(x)
 	}
-	either := func(x *attr.Expression) string { return "(" + names.NoIncarnation(x) + " OR " + is(x) + ")" }
-	if incarnation == nil {
-		either = is
-	}
-	switch from {
-	case ofLikely:
-		return func(x *attr.Expression) string { return names.Unstaged(x) + " AND " + either(x) }
-	case ofLive:
-		return is
-	case ofOwn:
-		return either
-	case liveRoot:
-		return names.LiveRoot
-	case liveRootOf, inheritable:
-		return func(x *attr.Expression) string { return names.LiveRoot(x) + " AND " + is(x) }
-	}
-	return names.Unstaged
 }
 
 // price sets the sizes of the item, and the changes of its entries in secondary indexes.
