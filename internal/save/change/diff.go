@@ -37,15 +37,6 @@ type Room struct {
 	sets    []item.Assignment
 }
 
-// change returns an empty change.
-func (r *Room) change() *Change {
-	if len(r.changes) == cap(r.changes) {
-		r.changes = make([]Change, 0, max(16, 2*cap(r.changes))) // those before stay where they are
-	}
-	r.changes = append(r.changes, Change{})
-	return &r.changes[len(r.changes)-1]
-}
-
 // assignments returns an empty list with room for n.
 func (r *Room) assignments(n int) []item.Assignment {
 	used := len(r.sets)
@@ -143,8 +134,12 @@ type differ struct {
 
 // room returns the memory of a new change.
 func (d *differ) room() *Change {
-	if d.o.Room != nil {
-		return d.o.Room.change()
+	if r := d.o.Room; r != nil {
+		if len(r.changes) == cap(r.changes) {
+			r.changes = make([]Change, 0, max(16, 2*cap(r.changes))) // those before stay where they are
+		}
+		r.changes = append(r.changes, Change{})
+		return &r.changes[len(r.changes)-1]
 	}
 	if len(d.rooms) == 0 {
 		return new(Change)
@@ -181,7 +176,11 @@ func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*D
 	if len(d.faults) > 0 {
 		return nil, d.faults
 	}
-	d.checkNamed()
+	for _, ch := range d.Changes { // a program without the library changes no version
+		if ch.Root && ch.Stored != nil {
+			ch.requireNamed(d.s, d.added()...)
+		}
+	}
 	if err := cmp.Or(d.checkRoot(), d.checkShards(), d.checkStays()); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,8 @@ type elementDiff struct {
 // elements compares a slice or map.
 func (d *differ) elements(it *schema.Item) {
 	elements := d.m.Codec.Elements(it.Index)
-	if d.unchangedElements(it, elements) {
+	if !d.s.Fresh && !d.expiryChanged && !d.Moves && !it.Opaque && !d.reindexes(it) && elements.Equal(d.v, d.s.Old) {
+		// nothing is rendered or encoded
 		for _, r := range d.s.Items[it.Index] {
 			d.keep(it, r, r.Pos)
 		}
@@ -55,12 +56,6 @@ func (d *differ) elements(it *schema.Item) {
 			d.delete(it, r)
 		}
 	}
-}
-
-// unchangedElements is the short way for elements that are as they were, in their order:
-// nothing is rendered or encoded, but opaque attributes.
-func (d *differ) unchangedElements(it *schema.Item, elements codec.Elements) bool {
-	return !d.s.Fresh && !d.expiryChanged && !d.Moves && !it.Opaque && !d.reindexes(it) && elements.Equal(d.v, d.s.Old)
 }
 
 func (x *elementDiff) element(rec model.Record) {

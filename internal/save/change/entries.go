@@ -35,33 +35,25 @@ type indexing struct {
 	m *model.Model
 }
 
-// entry compares the entry in an index before and after.
+// entry compares the entry in an index before and after. An item that lacks one of its keys has none.
 func (x *indexing) entry(e *schema.Entry) write.Entry {
 	in := e.Index
 	out := write.Entry{Index: x.Table.Name + "/" + in.Name, Always: e.Always(), Staged: in.All ||
 		slices.Contains(in.Include, x.m.Reserved.StateName()), Whole: x.Kind == write.Put}
-	out.Old, out.New = x.projected(in, x.Stored != nil, x.before, x.OldSize), x.projected(in, x.Kind != write.Delete,
-		x.size, x.NewSize)
+	if x.Stored != nil {
+		out.Old = in.EntrySize(x.before, x.OldSize)
+	}
+	if x.Kind != write.Delete {
+		out.New = in.EntrySize(x.size, x.NewSize)
+	}
 	out.Moves = slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return x.changes(a.Name) })
 	out.Same = out.Old > 0 && out.New > 0 && !x.touches(in)
-	if x.unsure() {
+	// the stored item may differ from the item that was read
+	if x.Unread || x.Expect.Instead != nil || x.Expect.Version == nil && x.Expect.Old != nil {
 		out.Unread, out.Same = true, x.Kind == write.Update && !x.touches(in) &&
 			(x.Expect.Present && !x.mayMake || !e.Always())
 	}
 	return out
-}
-
-// unsure reports whether the stored item may differ from the item that was read.
-func (x *indexing) unsure() bool {
-	return x.Unread || x.Expect.Instead != nil || x.Expect.Version == nil && x.Expect.Old != nil
-}
-
-// projected returns the size of an item's entry in an index, 0 where it lacks one of its keys.
-func (x *indexing) projected(in *schema.Index, there bool, size func(string) int, all int) int {
-	if !there {
-		return 0
-	}
-	return in.EntrySize(size, all)
 }
 
 // touches reports whether the change changes anything that an index projects.

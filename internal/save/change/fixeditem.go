@@ -122,11 +122,6 @@ func (d *differ) differs(it *schema.Item, r *snapshot.Stored) bool {
 	return false
 }
 
-// storedOpaque returns the stored value of an opaque attribute, nil for none.
-func storedOpaque(it *schema.Item, r *snapshot.Stored, i int) types.AttributeValue {
-	return r.Value(it, i, func() types.AttributeValue { return nil })
-}
-
 // isAsRead reports whether an opaque attribute has the value that a stored item has. It is for values that can be read,
 // and not written: they stay as they are stored.
 func isAsRead(m *model.Model, it *schema.Item, r *snapshot.Stored, rec any, i int) bool {
@@ -137,7 +132,8 @@ func isAsRead(m *model.Model, it *schema.Item, r *snapshot.Stored, rec any, i in
 	if it.Element() {
 		read = m.Codec.Elements(it.Index).NewElement()
 	}
-	if v := storedOpaque(it, r, i); v != nil && record.Decode(read, i, v) != nil {
+	none := func() types.AttributeValue { return nil }
+	if v := r.Value(it, i, none); v != nil && record.Decode(read, i, v) != nil {
 		return false
 	}
 	return reflect.DeepEqual(record.Field(read, i), record.Field(rec, i))

@@ -21,14 +21,9 @@ import (
 	"github.com/itemize/itemize/internal/save/write"
 )
 
-// encode returns an attribute's value, checked.
-func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
-	return encodeOver(m, it, rec, i, nil)
-}
-
-// encodeOver is encode of an attribute that takes the place of a stored one. A part that did not change is as it is
-// stored, so that an invalid encoding of it does not matter.
-func encodeOver(m *model.Model, it *schema.Item, rec any, i int, r *snapshot.Stored) (types.AttributeValue, error) {
+// encode returns an attribute's value, checked. r is the stored item of an attribute that takes the place of a stored
+// one. A part that did not change is as it is stored, so that an invalid encoding of it does not matter.
+func encode(m *model.Model, it *schema.Item, rec any, i int, r *snapshot.Stored) (types.AttributeValue, error) {
 	v, err := m.Codec.Record(it.Index).Encode(rec, i)
 	if err == nil {
 		err = attr.Check(v)
@@ -67,10 +62,10 @@ func fieldOf(it *schema.Item, i int) string {
 // no key can have, which is left out.
 func indexable(m *model.Model, it *schema.Item, i int, v types.AttributeValue) (types.AttributeValue, error) {
 	a := it.Attributes[i]
-	if !keyable(v) || a.Value.Type.Time && attr.Same(v, zeroTime) {
+	s, ok := attr.ScalarOf(v)
+	if !ok || s.Type != 'N' && s.Text == "" || a.Value.Type.Time && attr.Same(v, zeroTime) {
 		return nil, nil
 	}
-	s, _ := attr.ScalarOf(v)
 	if err := s.CheckSize(m.IndexKeyLimit(it, a.Name)); err != nil {
 		return nil, fmt.Errorf("as a key of the index %s: %w", it.IndexOf(a.Name), err)
 	}
@@ -135,7 +130,7 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 			removes = appendFormer(removes, r, i)
 			continue
 		}
-		now, err := encodeOver(d.m, it, rec.Value, i, r)
+		now, err := encode(d.m, it, rec.Value, i, r)
 		if err != nil {
 			if isAsRead(d.m, it, r, rec.Value, i) {
 				continue
@@ -196,7 +191,13 @@ func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []it
 			removes = append(removes, remove)
 			continue
 		}
-		v, err := d.renamed(rec, r, f.Attribute)
+		v, err := r.Opaque[f.Attribute], error(nil)
+		if !rec.Item.Attributes[f.Attribute].Large.External() {
+			v, err = encode(d.m, rec.Item, rec.Value, f.Attribute, nil)
+			if err == nil && v != nil {
+				v, err = graft(d.m, rec.Item, r, f.Attribute, v)
+			}
+		}
 		switch {
 		case err != nil:
 			return nil, nil, err
@@ -336,30 +337,21 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 	for _, a := range removes {
 		ch.NewSize -= r.StoredSize(rec.Item, a)
 	}
-	if err := d.fit(ch, r); err != nil {
-		d.fail(err)
-		return
+	if ch.Unread = r.Projection != nil; !ch.Unread { // a part of an item can neither be replaced nor lose other values
+		err := ch.spill(d.m)
+		if err == nil && needsPut(&ch.Request) {
+			err = d.replace(ch)
+		}
+		if err != nil {
+			d.fail(err)
+			return
+		}
 	}
 	ch.expectRead(d.m, d.s)
 	if ch.Kind == write.Update {
 		ch.dropMark(d.m)
 	}
 	d.add(ch)
-}
-
-// fit takes values out of an item that is too large, and makes an update that is over a limit a put. Of an item that
-// was read in part, neither is possible.
-func (d *differ) fit(ch *Change, r *snapshot.Stored) error {
-	if ch.Unread = r.Projection != nil; ch.Unread {
-		return nil
-	}
-	if err := ch.spill(d.m); err != nil {
-		return err
-	}
-	if needsPut(&ch.Request) {
-		return d.replace(ch)
-	}
-	return nil
 }
 
 // put notes a new item. from is the stored item that it moves away from, or nil.
@@ -441,7 +433,7 @@ func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int)
 		return nil, false
 	}
 	if a.Opaque || !record.Same(old, rec.Value, i) {
-		now, err := encode(d.m, rec.Item, rec.Value, i)
+		now, err := encode(d.m, rec.Item, rec.Value, i, nil)
 		switch {
 		case err != nil && !isAsRead(d.m, rec.Item, from, rec.Value, i):
 			return nil, false
@@ -492,7 +484,7 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 		}
 		value, err := ch.attribute(m, i)
 		if err != nil && t.from != nil && !a.Large.External() {
-			value, err = encodeOver(m, ch.Item, ch.Record, i, t.from)
+			value, err = encode(m, ch.Item, ch.Record, i, t.from)
 		}
 		if err == nil && t.from != nil && value != nil && !a.Large.External() {
 			value, err = graft(m, ch.Item, t.from, i, value)
@@ -533,7 +525,7 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 // attribute returns the value of an attribute as a put stores it.
 func (ch *Change) attribute(m *model.Model, i int) (types.AttributeValue, error) {
 	if !ch.Item.Attributes[i].Large.External() {
-		return encode(m, ch.Item, ch.Record, i)
+		return encode(m, ch.Item, ch.Record, i, nil)
 	}
 	if j := slices.IndexFunc(ch.external, func(o external) bool { return o.index == i }); j >= 0 {
 		return ch.external[j].stored(), nil

@@ -116,28 +116,21 @@ func Settle(m *model.Model, changes []*Change, requests []*write.Request) {
 	})
 }
 
-// sameLarge reports whether a value that may be outside its item is the one that is stored.
-func sameLarge(m *model.Model, r *snapshot.Stored, a *schema.Attribute, i int, now types.AttributeValue) bool {
-	was := r.Opaque[i]
-	if was == nil || now == nil {
-		return was == nil && now == nil
-	}
-	if seen, ok := r.Seen[i]; ok {
-		return seen == extern.Digest(now)
-	}
-	return extern.Same(was, now, m.Codings, a.Text(), attr.Same)
-}
-
 // graftLarge returns the value to store for a value that may be external, grafted onto an inexact stored value, and
 // reports whether it is the stored value.
 func graftLarge(m *model.Model, r *snapshot.Stored, it *schema.Item, i int, now types.AttributeValue) (
 	_ types.AttributeValue, same bool, err error,
 ) {
-	plain := r.Plain[i]
-	if _, hooked := r.Seen[i]; hooked || plain == nil || now == nil {
-		return now, sameLarge(m, r, it.Attributes[i], i, now), nil
+	plain, was, a := r.Plain[i], r.Opaque[i], it.Attributes[i]
+	seen, hooked := r.Seen[i]
+	switch {
+	case now == nil || was == nil:
+		return now, was == nil && now == nil, nil
+	case hooked:
+		return now, seen == extern.Digest(now), nil
+	case plain == nil:
+		return now, extern.Same(was, now, m.Codings, a.Text(), attr.Same), nil
 	}
-	a := it.Attributes[i]
 	if now, err = m.Codec.Record(it.Index).Graft(i, plain, now); err != nil {
 		return nil, false, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
@@ -313,28 +306,6 @@ func (ch *Change) takeOut(m *model.Model, i int) error {
 	}
 	ch.NewSize += set.Size() - before
 	return nil
-}
-
-// plainOrEncoded returns what compare returns of an attribute: a value that may be outside its item as
-// it would be in it.
-func plainOrEncoded(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
-	if it.Attributes[i].Large.External() {
-		return plainly(m, it, rec, i)
-	}
-	return encode(m, it, rec, i)
-}
-
-// renamed returns the value of an attribute that gets a new name. For one that may be external it is
-// the stored value.
-func (d *differ) renamed(rec model.Record, r *snapshot.Stored, i int) (types.AttributeValue, error) {
-	if rec.Item.Attributes[i].Large.External() {
-		return r.Opaque[i], nil
-	}
-	now, err := encode(d.m, rec.Item, rec.Value, i)
-	if err != nil || now == nil {
-		return nil, err
-	}
-	return graft(d.m, rec.Item, r, i, now)
 }
 
 // graft returns the value to store for an attribute, whose encoding is now: parts that did not change keep their

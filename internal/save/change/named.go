@@ -15,16 +15,6 @@ import (
 // the elements that it knows, and the entity keeps its incarnation. No load would return an element that is added under
 // the old value.
 
-// checkNamed requires the fields that keys of added items name of a root item that is written with them: a program
-// without the library changes no version.
-func (d *differ) checkNamed() {
-	for _, ch := range d.Changes {
-		if ch.Root && ch.Stored != nil {
-			ch.requireNamed(d.s, d.added()...)
-		}
-	}
-}
-
 // added returns the kinds of items that the save adds.
 func (d *differ) added() []*schema.Item {
 	var all []*schema.Item
@@ -52,7 +42,7 @@ func (ch *Change) requireNamed(s *snapshot.Snapshot, kinds ...*schema.Item) {
 			continue
 		}
 		encoded := func() types.AttributeValue {
-			v, _ := encode(m, root, s.Old, i)
+			v, _ := encode(m, root, s.Old, i, nil)
 			return v
 		}
 		a := item.Assignment{Name: root.Attributes[i].Name, Index: item.Unlisted}

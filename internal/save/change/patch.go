@@ -222,8 +222,11 @@ func (x *Patch) set(ch *PatchItem, p expr.Change, attributes []int) error {
 
 // encode returns the value of an attribute that is set.
 func (x *Patch) encode(ch *PatchItem, rec any, i int) (types.AttributeValue, error) {
-	v, err := plainOrEncoded(x.m, ch.Item, rec, i)
-	if err == nil && v != nil && ch.Item.Attributes[i].Large.External() {
+	if !ch.Item.Attributes[i].Large.External() {
+		return encode(x.m, ch.Item, rec, i, nil)
+	}
+	v, err := plainly(x.m, ch.Item, rec, i)
+	if err == nil && v != nil {
 		v, err = ch.Change.encode(x.m, i, v)
 	}
 	return v, err
@@ -403,7 +406,7 @@ func (x *Patch) fillKeys(ch *PatchItem) error {
 		if !identity || a.Field == nil {
 			continue
 		}
-		value, err := encode(m, ch.Item, v, i)
+		value, err := encode(m, ch.Item, v, i, nil)
 		if err != nil {
 			return err
 		}

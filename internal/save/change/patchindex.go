@@ -3,8 +3,6 @@ package change
 import (
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
@@ -198,7 +196,7 @@ func (p *patchedKeys) sparse() error {
 		if !p.ch.makes() || slices.Contains(p.encoded, i) || slices.Contains(p.operated, i) {
 			continue
 		}
-		v, err := encode(p.m, it, p.rec, i)
+		v, err := encode(p.m, it, p.rec, i, nil)
 		if err != nil {
 			return err
 		}
@@ -208,10 +206,4 @@ func (p *patchedKeys) sparse() error {
 		}
 	}
 	return nil
-}
-
-// keyable reports whether a value can be a key's.
-func keyable(v types.AttributeValue) bool {
-	s, ok := attr.ScalarOf(v)
-	return ok && (s.Type == 'N' || s.Text != "")
 }

@@ -179,13 +179,14 @@ func (x *Patch) targetOfCondition(p *expr.Change) (*schema.Item, error) {
 			continue
 		}
 		it, err := x.itemOfField(p, f)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case x.largeIn(it, p, f) != nil:
-			return nil, x.m.FieldErrorf(x.largeIn(it, p, f).Value.Name, schema.LargeText, "compare it", "with Update")
-		case x.renamed(it, p, f) != nil:
-			return nil, x.renamedErr(x.renamed(it, p, f))
+		}
+		switch a := x.attributeOf(it, p, f); {
+		case a != nil && a.Large != nil:
+			return nil, x.m.FieldErrorf(a.Value.Name, schema.LargeText, "compare it", "with Update")
+		case a != nil && len(a.Was) > 0:
+			return nil, x.renamedErr(a)
 		case item != nil && it != item:
 			return nil, x.m.Errorf("a condition names fields of two items, %s and %s: write a condition for each",
 				item.Name, it.Name)
@@ -198,18 +199,9 @@ func (x *Patch) targetOfCondition(p *expr.Change) (*schema.Item, error) {
 	return item, x.named(item, p.Condition)
 }
 
-// renamed returns the attribute in which a condition's field is stored, if stored items may hold it
-// under another name; nil where not.
-func (x *Patch) renamed(it *schema.Item, p *expr.Change, f expr.Field) *schema.Attribute {
-	if found, _ := x.find(it, p, f); len(found) == 1 && len(it.Attributes[found[0]].Was) > 0 {
-		return it.Attributes[found[0]]
-	}
-	return nil
-}
-
-// largeIn returns the attribute of a large value that a condition's field is stored in; nil where it is none.
-func (x *Patch) largeIn(it *schema.Item, p *expr.Change, f expr.Field) *schema.Attribute {
-	if found, _ := x.find(it, p, f); len(found) == 1 && it.Attributes[found[0]].Large != nil {
+// attributeOf returns the attribute in which a condition's field is stored, or a value around it; nil for several.
+func (x *Patch) attributeOf(it *schema.Item, p *expr.Change, f expr.Field) *schema.Attribute {
+	if found, _ := x.find(it, p, f); len(found) == 1 {
 		return it.Attributes[found[0]]
 	}
 	return nil
