@@ -4,10 +4,14 @@
 package change
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/codec"
@@ -66,63 +70,6 @@ func checkLive(m *model.Model, at item.Place, incarnation types.AttributeValue) 
 // IsAddition reports whether the change puts a new item that is not the root item.
 func (ch *Change) IsAddition() bool { return ch.New && !ch.Root && ch.Kind == write.Put }
 
-// expectStored requires that the item is as it was read: by its version, or without one by
-// its old values: of the attributes that an update changes, or of all.
-func (ch *Change) expectStored() {
-	r := ch.Stored
-	ch.PinsEntity = ch.Root
-	if r.Header.Version != nil {
-		ch.Expect.Version = r.Header.Version
-		return
-	}
-	var names []string
-	if ch.Kind == write.Update {
-		names = make([]string, 0, len(ch.Set)+len(ch.Remove))
-		for _, list := range [][]item.Assignment{ch.Set, ch.Remove} {
-			for _, a := range list {
-				names = append(names, a.Name)
-				if now := r.Renamed(ch.Item, a); now != "" && !slices.Contains(names, now) {
-					names = append(names, now) // which is read first, where another has written it
-				}
-			}
-		}
-	}
-	if r.Projection != nil {
-		ch.expectPart(names)
-		return
-	}
-	if names != nil && !slices.Contains(names, ch.Reserved.IncarnationName()) {
-		names = append(names, ch.Reserved.IncarnationName()) // an item of another incarnation is another item
-	}
-	ch.Expect.Old = write.OldValues(ch.Place, r.Raw, names)
-	if ch.Kind == write.Put {
-		ch.expectMissing()
-	}
-}
-
-// expectMissing requires that other writers have added no attributes that a put of an item without a version would
-// overwrite or remove. These are the attributes that it sets, and as many others of the item's kind as fit.
-func (ch *Change) expectMissing() {
-	old := ch.Expect.Old
-	add := func(name string) {
-		if ch.Stored.Raw[name] == nil {
-			old.Values = append(old.Values, item.Assignment{Name: name, Index: item.Unlisted})
-		}
-	}
-	for _, name := range ch.Shown {
-		add(name)
-	}
-	const most = 100 // as many as fit into the condition in any case
-	for _, a := range ch.Item.Attributes {
-		if len(old.Values) >= most {
-			return
-		}
-		if !slices.Contains(ch.Shown, a.Name) {
-			add(a.Name)
-		}
-	}
-}
-
 // dropMark makes an update take the mark of a staged insert away: who loaded the item knows
 // that its entity is live.
 func (ch *Change) dropMark(m *model.Model) {
@@ -173,4 +120,125 @@ func Requests(changes []*Change) []*write.Request {
 		requests[i] = &ch.Request
 	}
 	return requests
+}
+
+// Faults are all that is wrong with a value, one error each.
+type Faults []error
+
+func (f Faults) Error() string { return errors.Join(f...).Error() }
+
+// and returns the faults with one more, if there is one.
+func (f Faults) and(err error) Faults {
+	if err == nil {
+		return f
+	}
+	return append(f, err)
+}
+
+// orNil returns nil for no fault, and a single one as it is.
+func (f Faults) orNil() error {
+	switch len(f) {
+	case 0:
+		return nil
+	case 1:
+		return f[0]
+	}
+	return f
+}
+
+// Unwrap returns the faults.
+func (f Faults) Unwrap() []error { return f }
+
+// NotLoaded says that a field was changed whose items were not loaded.
+type NotLoaded struct {
+	Field string
+	// At is the item outside of the selection, Needs what else has to be loaded; one of
+	// them is set.
+	At    item.Place
+	Needs string
+	// Element reports that it is an element.
+	Element bool
+}
+
+func (e *NotLoaded) Error() string { return fmt.Sprintf("%s was changed, but not loaded", e.Field) }
+
+// KeyChanged says that a field that keys name was changed.
+type KeyChanged struct{ Field, Old, New string }
+
+func (e *KeyChanged) Error() string {
+	return fmt.Sprintf("%s was changed from %s to %s, but keys name it", e.Field, e.Old, e.New)
+}
+
+// TooLarge says that an item would be over the limit.
+type TooLarge struct {
+	Field string
+	At    item.Place
+	Size  int
+	// Local is the size of the item's entries in local indexes, if the item is over the limit because
+	// of them.
+	Local int
+	// Heaviest are the attributes that weigh most, the heaviest first.
+	Heaviest []Weight
+}
+
+// Weight is an attribute's size in bytes.
+type Weight struct {
+	Name  string
+	Bytes int
+}
+
+func (e *TooLarge) Error() string { return e.Field + ": too large: " + attr.Bytes(e.Size) }
+
+// check refuses an item over the limit.
+func (ch *Change) check() error {
+	if ch.NewSize <= cost.MaxItem {
+		return nil
+	}
+	return ch.tooLarge(0)
+}
+
+// checkLocal returns an error for an item that is over the limit with its entries in local indexes
+// (Developer Guide, "Quotas", items, item size for tables with local secondary indexes).
+func (ch *Change) checkLocal() error {
+	local := 0
+	for _, e := range ch.Item.Entries {
+		for i := range ch.Entries {
+			if x := &ch.Entries[i]; e.Index.Local && x.Index == ch.Table.Name+"/"+e.Index.Name {
+				local += x.New
+			}
+		}
+	}
+	if local == 0 || ch.NewSize+local <= cost.MaxItem {
+		return nil
+	}
+	return ch.tooLarge(local)
+}
+
+func (ch *Change) tooLarge(local int) error {
+	e := &TooLarge{Field: ch.Field, At: ch.Place, Size: ch.NewSize, Local: local}
+	add := func(name string, n int) {
+		if n > 0 {
+			e.Heaviest = append(e.Heaviest, Weight{name, n})
+		}
+	}
+	written := map[string]bool{}
+	for _, a := range ch.Set {
+		written[a.Name] = true
+		add(a.Name, attr.AttributeSize(a.Name, a.Value))
+	}
+	if ch.Stored != nil {
+		for i, n := range ch.Stored.Sizes {
+			if name := ch.Item.Attributes[i].Name; !written[name] {
+				add(name, int(n))
+			}
+		}
+		for name, v := range ch.Stored.Unknown {
+			add(name, attr.AttributeSize(name, v))
+		}
+	}
+	slices.SortFunc(e.Heaviest, func(a, b Weight) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+	})
+	e.Heaviest = e.Heaviest[:min(len(e.Heaviest), 3)]
+	return e
 }

@@ -2,7 +2,7 @@ package change
 
 import (
 	"cmp"
-	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -13,6 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read/snapshot"
+	"github.com/itemize/itemize/internal/save/write"
 )
 
 // Options say what a diff may do, and is asked for.
@@ -62,57 +63,6 @@ type Diff struct {
 	// NeedsRoot reports that a new item is put and that no loaded item has the entity's incarnation, so
 	// the root must be read first.
 	NeedsRoot bool
-}
-
-// Faults are all that is wrong with a value, one error each.
-type Faults []error
-
-func (f Faults) Error() string { return errors.Join(f...).Error() }
-
-// and returns the faults with one more, if there is one.
-func (f Faults) and(err error) Faults {
-	if err == nil {
-		return f
-	}
-	return append(f, err)
-}
-
-// orNil returns nil for no fault, and a single one as it is.
-func (f Faults) orNil() error {
-	switch len(f) {
-	case 0:
-		return nil
-	case 1:
-		return f[0]
-	}
-	return f
-}
-
-// Unwrap returns the faults.
-func (f Faults) Unwrap() []error { return f }
-
-// Unchanged reports, without encoding or allocating anything, that a value is as it is
-// stored. It may say no of one that is, never yes of one that is not.
-func Unchanged(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any) bool {
-	c := s.Model.Codec
-	if s.Fresh || len(unresolved) > 0 || !c.SameKeyFields(v, s.Old) {
-		return false
-	}
-	for i, it := range s.Model.Schema.Items {
-		switch {
-		case it.Opaque:
-			return false
-		case it.Element():
-			if !c.Elements(i).Equal(v, s.Old) {
-				return false
-			}
-		default:
-			if !c.Record(i).Equal(v, s.Old) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // differ compares a value with its snapshot.
@@ -187,37 +137,45 @@ func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*D
 	return &d.Diff, d.fence(unresolved)
 }
 
-// checkRoot adds a check of the root to a save that adds items: the root is live, and has the
-// incarnation that the new items carry. If the root was not loaded, the check is one of the others;
-// else it is a check of its own.
-func (d *differ) checkRoot() error {
-	isNew := func(ch *Change) bool { return ch.New }
-	isRoot := func(ch *Change) bool { return ch.Root }
-	loaded := d.s.Root() != nil
-	asked := d.o.Checks && !loaded || d.o.Root && !(d.o.Checks && loaded) && !slices.ContainsFunc(d.Changes, isRoot)
-	added := slices.ContainsFunc(d.Changes, isNew)
-	if !asked || d.s.Fresh || !added && !(d.o.RootToo && len(d.Changes) > 0) {
-		return nil
+// Unchanged reports, without encoding or allocating anything, that a value is as it is
+// stored. It may say no of one that is, never yes of one that is not.
+func Unchanged(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any) bool {
+	c := s.Model.Codec
+	if s.Fresh || len(unresolved) > 0 || !c.SameKeyFields(v, s.Old) {
+		return false
 	}
-	if !added {
-		var fits bool
-		d.incarnation, fits = d.s.Incarnation()
-		d.NeedsRoot = !fits
+	for i, it := range s.Model.Schema.Items {
+		switch {
+		case it.Opaque:
+			return false
+		case it.Element():
+			if !c.Elements(i).Equal(v, s.Old) {
+				return false
+			}
+		default:
+			if !c.Record(i).Equal(v, s.Old) {
+				return false
+			}
+		}
 	}
-	return d.requireRoot()
+	return true
 }
 
-// requireRoot asks for the root, which was not loaded: live, and of the incarnation of the new items.
-func (d *differ) requireRoot() error {
-	at, err := d.m.RootPlace(d.m.Identity(d.Keys.KeyFields))
-	if err != nil {
-		return err
+// LeftBehind reports whether an item that was found under the old key after a move is left behind. now are the key
+// fields of the entity where it is. The key of the item then agrees with the old values, and not with these. If the
+// root moved, items of the next entity with the old key, also of one whose insert is under way, are not left behind.
+func (d *Diff) LeftBehind(m *model.Model, now []key.Value, found []item.Image, i int) bool {
+	f := &found[i]
+	if d.RootMoves {
+		next := func(root item.Image) bool {
+			return root.Kind != nil && m.IsRoot(root.Kind) &&
+				(root.Header.Live() || root.Header.ReadStage().State == item.Inserting) &&
+				(root.Place == f.Place || attr.Same(root.Header.Incarnation, f.Header.Incarnation))
+		}
+		identity := m.Identity(d.Old)
+		return Belongs(m, f, identity, identity) && !slices.ContainsFunc(found, next)
 	}
-	ch := checkLive(d.m, at, d.incarnation)
-	ch.ForAdditions, ch.PinsEntity, ch.OfEntity = true, !d.NeedsRoot, d.incarnation
-	ch.requireNamed(d.s, d.added()...)
-	d.Checks = append(d.Checks, ch)
-	return nil
+	return f.Kind != nil && m.Agrees(f, d.Old) && !m.Agrees(f, now)
 }
 
 func (d *differ) fail(err error) {
@@ -226,21 +184,6 @@ func (d *differ) fail(err error) {
 		return
 	}
 	d.faults = append(d.faults, err)
-}
-
-// compareExpiry finds out whether the expiry of every item has changed.
-func (d *differ) compareExpiry() error {
-	it := d.m.Root()
-	if !it.ExpiryOfRoot {
-		return nil
-	}
-	now, _ := d.m.Codec.Record(it.Index).Expiry(d.v)
-	was, _ := d.m.Codec.Record(it.Index).Expiry(d.s.Old)
-	d.expiryChanged = !d.s.Fresh && now.Unix() != was.Unix()
-	if d.expiryChanged && !d.s.Selection.Whole {
-		return &NotLoaded{Field: it.Expiry.Name, Needs: "every item, whose expiry it is,"}
-	}
-	return nil
 }
 
 // identify computes the keys' values, and refuses ones that were changed.
@@ -307,23 +250,6 @@ func (d *differ) move() error {
 	return nil
 }
 
-// LeftBehind reports whether an item that was found under the old key after a move is left behind. now are the key
-// fields of the entity where it is. The key of the item then agrees with the old values, and not with these. If the
-// root moved, items of the next entity with the old key, also of one whose insert is under way, are not left behind.
-func (d *Diff) LeftBehind(m *model.Model, now []key.Value, found []item.Image, i int) bool {
-	f := &found[i]
-	if d.RootMoves {
-		next := func(root item.Image) bool {
-			return root.Kind != nil && m.IsRoot(root.Kind) &&
-				(root.Header.Live() || root.Header.ReadStage().State == item.Inserting) &&
-				(root.Place == f.Place || attr.Same(root.Header.Incarnation, f.Header.Incarnation))
-		}
-		identity := m.Identity(d.Old)
-		return Belongs(m, f, identity, identity) && !slices.ContainsFunc(found, next)
-	}
-	return f.Kind != nil && m.Agrees(f, d.Old) && !m.Agrees(f, now)
-}
-
 // changedKeyField returns the first field whose change changes a key, -1 for none.
 func (d *differ) changedKeyField() int {
 	keys := []*schema.Key{d.m.Schema.PK}
@@ -341,4 +267,157 @@ func (d *differ) changedKeyField() int {
 		}
 	}
 	return -1
+}
+
+// compareExpiry finds out whether the expiry of every item has changed.
+func (d *differ) compareExpiry() error {
+	it := d.m.Root()
+	if !it.ExpiryOfRoot {
+		return nil
+	}
+	now, _ := d.m.Codec.Record(it.Index).Expiry(d.v)
+	was, _ := d.m.Codec.Record(it.Index).Expiry(d.s.Old)
+	d.expiryChanged = !d.s.Fresh && now.Unix() != was.Unix()
+	if d.expiryChanged && !d.s.Selection.Whole {
+		return &NotLoaded{Field: it.Expiry.Name, Needs: "every item, whose expiry it is,"}
+	}
+	return nil
+}
+
+// checkRoot adds a check of the root to a save that adds items: the root is live, and has the
+// incarnation that the new items carry. If the root was not loaded, the check is one of the others;
+// else it is a check of its own.
+func (d *differ) checkRoot() error {
+	isNew := func(ch *Change) bool { return ch.New }
+	isRoot := func(ch *Change) bool { return ch.Root }
+	loaded := d.s.Root() != nil
+	asked := d.o.Checks && !loaded || d.o.Root && !(d.o.Checks && loaded) && !slices.ContainsFunc(d.Changes, isRoot)
+	added := slices.ContainsFunc(d.Changes, isNew)
+	if !asked || d.s.Fresh || !added && !(d.o.RootToo && len(d.Changes) > 0) {
+		return nil
+	}
+	if !added {
+		var fits bool
+		d.incarnation, fits = d.s.Incarnation()
+		d.NeedsRoot = !fits
+	}
+	return d.requireRoot()
+}
+
+// requireRoot asks for the root, which was not loaded: live, and of the incarnation of the new items.
+func (d *differ) requireRoot() error {
+	at, err := d.m.RootPlace(d.m.Identity(d.Keys.KeyFields))
+	if err != nil {
+		return err
+	}
+	ch := checkLive(d.m, at, d.incarnation)
+	ch.ForAdditions, ch.PinsEntity, ch.OfEntity = true, !d.NeedsRoot, d.incarnation
+	ch.requireNamed(d.s, d.added()...)
+	d.Checks = append(d.Checks, ch)
+	return nil
+}
+
+// added returns the kinds of items that the save adds.
+func (d *differ) added() []*schema.Item {
+	var all []*schema.Item
+	for _, ch := range d.Changes {
+		if ch.IsAddition() {
+			all = append(all, ch.Item)
+		}
+	}
+	return all
+}
+
+// checkStays requires that an entity to which a save adds items has not moved to another shard, where
+// the added items would be missing. An expired root is not restored, since there may be another one.
+func (d *differ) checkStays() error {
+	if !d.m.IsResharding() || d.s.Fresh || d.RootMoves {
+		return nil
+	}
+	if all := d.Keys.KeyFields; all != nil && !d.m.CanReshard(d.m.Identity(all)) {
+		return nil
+	}
+	root, adds := (*Change)(nil), false
+	for _, ch := range d.Changes {
+		if ch.Root {
+			root = ch
+		}
+		adds = adds || ch.New && !ch.Root
+	}
+	if root != nil && root.Kind != write.Delete && d.m.Reserved.Expires() {
+		root.Expect.Terms = append(root.Expect.Terms, d.m.Reserved.NotExpired(d.m.Now))
+	}
+	if !adds || root != nil || d.o.Checks {
+		return nil
+	}
+	if r := d.s.Root(); r != nil {
+		ch := of(d.m, write.Check, d.m.Root(), r)
+		ch.NewSize = r.Size
+		ch.expectStored()
+		d.Checks = append(d.Checks, ch)
+		return nil
+	}
+	return d.requireRoot()
+}
+
+// checkShards requires that an inserted or moved entity is on no other shard that its key may lead to,
+// from before or after a change of their number.
+func (d *differ) checkShards() error {
+	if !d.m.IsResharding() || !d.s.Fresh && !d.RootMoves {
+		return nil
+	}
+	own := d.m.Identity(d.Keys.KeyFields)
+	shards, err := d.m.Schema.ShardsOf(own[:len(own)-1])
+	if err != nil {
+		return err
+	}
+	for _, shard := range shards {
+		there := append(slices.Clone(own[:len(own)-1]), shard)
+		if shard == d.m.Shard(own) || d.RootMoves && slices.EqualFunc(there, d.Old, key.Value.Equal) {
+			continue
+		}
+		at, err := d.m.RootPlace(there)
+		if err != nil {
+			return err
+		}
+		ch := start(d.m, write.Check, d.m.Root(), at)
+		ch.New = true
+		ch.Expect = write.Expect{Blind: true, Terms: []attr.Condition{d.m.Reserved.NoLiveRoot(at, d.m.Now)}}
+		d.Checks = append(d.Checks, ch)
+	}
+	return nil
+}
+
+// ErrLate is the reason to refuse a write while an unresolved write of a missing item can still be applied.
+var ErrLate = fmt.Errorf("the item does not exist, but the unresolved write may still arrive until %v after it was "+
+	"sent, and the new write would not stop it", Lateness)
+
+// fence makes sure that no unresolved write is applied after the changes of a save, which the caller
+// believes to be the last ones. If a save writes none of the items of an unresolved write, one of these
+// items gets a new version. This is impossible for an item that does not exist.
+func (d *differ) fence(unresolved UnresolvedWrites) error {
+	var open UnresolvedWrites
+	for _, x := range unresolved.Late(d.Changes) {
+		if len(UnresolvedWrites{x}.Late(d.Changes)) == 0 {
+			continue // by a fence before
+		}
+		i := slices.IndexFunc(x.Changes,
+			func(ch *Change) bool { return x.keptOutBy(ch.Place) && d.s.Versioned(ch.Place) != nil })
+		if i < 0 {
+			open = append(open, x)
+			continue
+		}
+		r := d.s.Versioned(x.Changes[i].Place)
+		bump := of(d.m, write.Update, x.Changes[i].Item, r)
+		bump.NewSize = r.Size + d.m.Reserved.Grows(r.Header, d.m.DropsMark(bump.Item))
+		bump.Shown = []string{d.m.Reserved.AssignVersion(nil).Name}
+		bump.expectStored()
+		bump.dropMark(d.m)
+		d.Checks = slices.DeleteFunc(d.Checks, func(ch *Change) bool { return ch.Place == bump.Place })
+		d.Changes = append(d.Changes, bump)
+	}
+	if len(open) > 0 {
+		return &UnresolvedError{open.Places(), ErrLate}
+	}
+	return nil
 }

@@ -2,7 +2,10 @@ package change
 
 import (
 	"cmp"
+	"errors"
+	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/codec"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read/snapshot"
@@ -87,33 +91,23 @@ func plainly(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVa
 	return v, nil
 }
 
-// cellOf returns the cell of a lazy attribute, nil of another one, and where there is no struct that holds it.
-func cellOf(m *model.Model, it *schema.Item, rec any, i int) *extern.Cell {
-	if rec == nil || !it.Attributes[i].Value.Type.Lazy {
-		return nil
+// sameLarge compares a value that may be external with the stored value, or, without an item, with the
+// snapshot's. It returns the value as it would be inside the item.
+func (d *differ) sameLarge(rec model.Record, r *snapshot.Stored, old any, i int) (now types.AttributeValue, same bool,
+	err error,
+) {
+	it := rec.Item
+	now, err = plainly(d.m, it, rec.Value, i)
+	switch {
+	case err != nil && r != nil:
+		return nil, false, at(r.Place, err)
+	case err != nil:
+		return nil, false, err
+	case r != nil:
+		return graftLarge(d.m, r, it, i, now)
 	}
-	p := m.Codec.Record(it.Index).Field(rec, i)
-	if p == nil {
-		return nil
-	}
-	return extern.CellOf(p)
-}
-
-// Settle makes the lazy values of changes whose requests were applied be read from where they are
-// stored now, unless they are in memory.
-func Settle(m *model.Model, changes []*Change, requests []*write.Request) {
-	if m.Source == nil {
-		return
-	}
-	eachChange(changes, requests, func(ch *Change, _ *write.Request) {
-		for i := range ch.external {
-			x := &ch.external[i]
-			if c := cellOf(m, ch.Item, ch.Record, x.index); c != nil && c.Elsewhere(ch.Place, x.stored()) {
-				l := lazy{it: ch.Item, attr: x.index, Cell: c}
-				l.readFrom(m, ch.Place, x.stored())
-			}
-		}
-	})
+	was, _ := d.m.Codec.Record(it.Index).Plain(old, i)
+	return now, attr.Same(was, now), nil
 }
 
 // graftLarge returns the value to store for a value that may be external, grafted onto an inexact stored value, and
@@ -308,51 +302,144 @@ func (ch *Change) takeOut(m *model.Model, i int) error {
 	return nil
 }
 
-// graft returns the value to store for an attribute, whose encoding is now: parts that did not change keep their
-// stored form.
-func graft(
-	m *model.Model,
-	it *schema.Item,
-	r *snapshot.Stored,
-	i int,
-	now types.AttributeValue,
-) (types.AttributeValue, error) {
-	a := it.Attributes[i]
-	stored := r.Inexact[i]
-	switch {
-	case a.Large != nil:
-		stored = r.Packed[i]
-	case r.Raw != nil:
-		stored = r.Raw[a.Name]
+// Settle makes the lazy values of changes whose requests were applied be read from where they are
+// stored now, unless they are in memory.
+func Settle(m *model.Model, changes []*Change, requests []*write.Request) {
+	if m.Source == nil {
+		return
 	}
-	if stored == nil || it.Sparse(i) {
-		return now, nil
-	}
-	v, err := m.Codec.Record(it.Index).Graft(i, stored, now)
-	if err == nil {
-		err = attr.Check(v)
-	}
-	if err != nil {
-		return nil, at(r.Place, m.ValueErrorf(fieldOf(it, i), "attribute %q: %w", a.Name, err))
-	}
-	return v, nil
+	eachChange(changes, requests, func(ch *Change, _ *write.Request) {
+		for i := range ch.external {
+			x := &ch.external[i]
+			if c := cellOf(m, ch.Item, ch.Record, x.index); c != nil && c.Elsewhere(ch.Place, x.stored()) {
+				l := lazy{it: ch.Item, attr: x.index, Cell: c}
+				l.readFrom(m, ch.Place, x.stored())
+			}
+		}
+	})
 }
 
-// sameLarge compares a value that may be external with the stored value, or, without an item, with the
-// snapshot's. It returns the value as it would be inside the item.
-func (d *differ) sameLarge(rec model.Record, r *snapshot.Stored, old any, i int) (now types.AttributeValue, same bool,
-	err error,
-) {
-	it := rec.Item
-	now, err = plainly(d.m, it, rec.Value, i)
-	switch {
-	case err != nil && r != nil:
-		return nil, false, at(r.Place, err)
-	case err != nil:
-		return nil, false, err
-	case r != nil:
-		return graftLarge(d.m, r, it, i, now)
+// SettleAll makes the lazy values of a saved value read from their storage, unless they are in memory.
+// This includes the values that were unchanged.
+func SettleAll(s *snapshot.Snapshot, v any) {
+	m := s.Model
+	if m.Source == nil {
+		return
 	}
-	was, _ := d.m.Codec.Record(it.Index).Plain(old, i)
-	return now, attr.Same(was, now), nil
+	var of *schema.Item
+	all := map[item.Place]*snapshot.Stored{}
+	lazies(m, v, func(l lazy) bool {
+		if of != l.it {
+			of = l.it
+			for _, r := range s.Items[of.Index] {
+				all[r.Place] = r
+			}
+		}
+		sk, err := m.SortKey(model.Record{Item: l.it, Value: l.rec, Pos: l.pos}, s.KeyFields)
+		at := m.Place(l.it, s.Partition, sk)
+		r := all[at]
+		if err != nil || r == nil || r.Opaque[l.attr] == nil || !l.Elsewhere(at, r.Opaque[l.attr]) {
+			return false
+		}
+		l.readFrom(m, at, r.Opaque[l.attr])
+		return true
+	})
+}
+
+// cellOf returns the cell of a lazy attribute, nil of another one, and where there is no struct that holds it.
+func cellOf(m *model.Model, it *schema.Item, rec any, i int) *extern.Cell {
+	if rec == nil || !it.Attributes[i].Value.Type.Lazy {
+		return nil
+	}
+	p := m.Codec.Record(it.Index).Field(rec, i)
+	if p == nil {
+		return nil
+	}
+	return extern.CellOf(p)
+}
+
+// lazy is a lazy value in a value of the model.
+type lazy struct {
+	it   *schema.Item
+	attr int
+	rec  any
+	pos  codec.Pos
+	*extern.Cell
+}
+
+// lazies calls do with each lazy value of a model's value that holds something; it reports whether it has changed that.
+func lazies(m *model.Model, v any, do func(lazy) bool) {
+	for _, it := range m.Schema.Items {
+		if !it.HasLazy() {
+			continue
+		}
+		each := func(pos codec.Pos, rec any) bool {
+			changed := false
+			for i := range it.Attributes {
+				if c := cellOf(m, it, rec, i); c != nil && !c.Empty() {
+					changed = do(lazy{it, i, rec, pos, c}) || changed
+				}
+			}
+			if changed && it.Map() { // rec is a copy
+				m.Codec.Elements(it.Index).Set(v, pos, rec)
+			}
+			return true
+		}
+		if it.Element() {
+			m.Codec.Elements(it.Index).Each(v, each)
+		} else {
+			each(codec.Pos{}, v)
+		}
+	}
+}
+
+// readFrom makes it be read from where it is stored.
+func (l *lazy) readFrom(m *model.Model, at item.Place, stored types.AttributeValue) {
+	a := l.it.Attributes[l.attr]
+	l.Settle(stored, m.Source(&item.Image{Place: at, Kind: l.it}, a, a.Name))
+}
+
+// Readers are the readers that values were given: in tries before, and in that of now.
+type Readers struct{ was, now map[io.Reader]*extern.Input }
+
+// Next begins another try.
+func (r *Readers) Next() {
+	if r.was == nil {
+		r.was = map[io.Reader]*extern.Input{}
+	}
+	maps.Copy(r.was, r.now)
+	r.now = nil
+}
+
+// errTwice says that one reader is to give two values.
+var errTwice = errors.New("another value has the same reader, which can be read only once: give each a reader of " +
+	"its own, or copy the Value")
+
+// KeepReaders notes which readers the lazy values of a model's value were given that can be read once. One
+// that has given all it has in a try before gives that again. The error is of one that two values were
+// given.
+func (r *Readers) KeepReaders(m *model.Model, v any) error {
+	if m.Source == nil {
+		return nil
+	}
+	if r.now == nil {
+		r.now = map[io.Reader]*extern.Input{}
+	}
+	var err error
+	lazies(m, v, func(l lazy) bool {
+		from, once := l.StreamInput()
+		if !once || !reflect.ValueOf(from).Comparable() {
+			return false
+		}
+		if other := r.now[from]; other != nil && !l.Gives(other) {
+			err = m.ValueErrorf(l.it.Attributes[l.attr].Value.Name, "%w", errTwice)
+			return false
+		}
+		if was := r.was[from]; was != nil && !l.Gives(was) && l.Ended() {
+			l.Give(was)
+		}
+		r.now[from] = l.Input()
+		return true
+	})
+	return err
 }

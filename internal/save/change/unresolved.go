@@ -1,7 +1,6 @@
 package change
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -185,37 +184,3 @@ type UnresolvedError struct {
 }
 
 func (e *UnresolvedError) Error() string { return e.Err.Error() }
-
-// ErrLate is the reason to refuse a write while an unresolved write of a missing item can still be applied.
-var ErrLate = fmt.Errorf("the item does not exist, but the unresolved write may still arrive until %v after it was "+
-	"sent, and the new write would not stop it", Lateness)
-
-// fence makes sure that no unresolved write is applied after the changes of a save, which the caller
-// believes to be the last ones. If a save writes none of the items of an unresolved write, one of these
-// items gets a new version. This is impossible for an item that does not exist.
-func (d *differ) fence(unresolved UnresolvedWrites) error {
-	var open UnresolvedWrites
-	for _, x := range unresolved.Late(d.Changes) {
-		if len(UnresolvedWrites{x}.Late(d.Changes)) == 0 {
-			continue // by a fence before
-		}
-		i := slices.IndexFunc(x.Changes,
-			func(ch *Change) bool { return x.keptOutBy(ch.Place) && d.s.Versioned(ch.Place) != nil })
-		if i < 0 {
-			open = append(open, x)
-			continue
-		}
-		r := d.s.Versioned(x.Changes[i].Place)
-		bump := of(d.m, write.Update, x.Changes[i].Item, r)
-		bump.NewSize = r.Size + d.m.Reserved.Grows(r.Header, d.m.DropsMark(bump.Item))
-		bump.Shown = []string{d.m.Reserved.AssignVersion(nil).Name}
-		bump.expectStored()
-		bump.dropMark(d.m)
-		d.Checks = slices.DeleteFunc(d.Checks, func(ch *Change) bool { return ch.Place == bump.Place })
-		d.Changes = append(d.Changes, bump)
-	}
-	if len(open) > 0 {
-		return &UnresolvedError{open.Places(), ErrLate}
-	}
-	return nil
-}

@@ -1,0 +1,675 @@
+package change
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/snapshot"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// fixedItem compares the fields of a singleton.
+func (d *differ) fixedItem(it *schema.Item) {
+	rec := model.Record{Item: it, Value: d.v}
+	sk, err := d.m.SortKey(rec, d.Keys.KeyFields)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	at := d.m.Place(it, d.Keys.Partition, sk)
+	record := d.m.Codec.Record(it.Index)
+	if all := d.s.Items[it.Index]; len(all) == 1 && all[0].Place == at && !it.Opaque && !d.expiryChanged &&
+		!d.reindexes(it) && record.Equal(d.v, d.s.Old) {
+		d.keep(it, all[0], codec.Pos{})
+		return
+	}
+	if !d.s.Covers(it, sk) {
+		if d.differs(it, nil) || d.expiryChanged {
+			d.fail(&NotLoaded{Field: d.changed(it), At: at})
+		}
+		return
+	}
+	r, away := d.stored(it, at)
+	for _, old := range away {
+		d.delete(it, old)
+	}
+	present := d.m.Present(it, d.v)
+	switch {
+	// what the model does not know moves along
+	case r == nil && !present && !(len(away) > 0 && len(away[0].Unknown) > 0):
+	// AfterLoad has set what it holds
+	case r == nil && len(away) == 0 && !d.s.Fresh && d.m.Schema.Hooks && !d.differs(it, nil):
+	case r == nil && len(away) > 0:
+		d.put(rec, at, away[0])
+	case r == nil:
+		d.put(rec, at, nil)
+	case present || r.Projection != nil || !d.differs(it, r):
+		d.update(rec, r, d.s.Old)
+	case len(r.Unknown) > 0 && !it.Pointer:
+		d.clear(rec, r)
+	default:
+		d.delete(it, r)
+	}
+}
+
+// stored returns a singleton's stored item at a place, and those of places that the entity
+// moves away from.
+func (d *differ) stored(it *schema.Item, at item.Place) (r *snapshot.Stored, away []*snapshot.Stored) {
+	for _, x := range d.s.Items[it.Index] {
+		if x.Place == at {
+			r = x
+		} else {
+			away = append(away, x)
+		}
+	}
+	return r, away
+}
+
+// changed names the fields of a singleton that are not as they were, which was not loaded.
+func (d *differ) changed(it *schema.Item) string {
+	if it.Pointer {
+		return it.Name
+	}
+	var names []string
+	sets, removes, _ := d.compare(model.Record{Item: it, Value: d.v}, nil, d.s.Old)
+	for _, a := range slices.Concat(sets, removes) {
+		if a.Index < 0 {
+			continue // the expiry
+		}
+		if name := it.Attributes[a.Index].Value.Name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return it.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// differs reports whether a singleton's attributes are not as they are stored.
+func (d *differ) differs(it *schema.Item, r *snapshot.Stored) bool {
+	record, old := d.m.Codec.Record(it.Index), d.s.Old
+	if !record.Equal(old, d.v) {
+		// The comparison of typed values may be too strict: encode and see.
+		sets, removes, err := d.compare(model.Record{Item: it, Value: d.v}, r, old)
+		return err != nil || len(sets)+len(removes) > 0 || r != nil && record.Present(old) != record.Present(d.v)
+	}
+	for i, a := range it.Attributes {
+		if a.Large.External() {
+			if _, same, err := d.sameLarge(model.Record{Item: it, Value: d.v}, r, old, i); err != nil || !same {
+				return true
+			}
+			continue
+		}
+		if a.Opaque {
+			now, err := record.Encode(d.v, i)
+			switch {
+			case err != nil && !isAsRead(d.m, it, r, d.v, i):
+				return true
+			case err == nil && !attr.Same(now, d.was(it, r, old, i)):
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// elementDiff compares a slice or map.
+type elementDiff struct {
+	*differ
+	it     *schema.Item
+	stored map[key.Scalar]*snapshot.Stored
+	seen   map[key.Scalar]codec.Pos
+}
+
+// elements compares a slice or map.
+func (d *differ) elements(it *schema.Item) {
+	elements := d.m.Codec.Elements(it.Index)
+	if !d.s.Fresh && !d.expiryChanged && !d.Moves && !it.Opaque && !d.reindexes(it) && elements.Equal(d.v, d.s.Old) {
+		// nothing is rendered or encoded
+		for _, r := range d.s.Items[it.Index] {
+			d.keep(it, r, r.Pos)
+		}
+		return
+	}
+	all := d.s.Items[it.Index]
+	if n := elements.Len(d.v); d.s.Fresh && n > 0 {
+		d.Changes = slices.Grow(d.Changes, n)
+		if d.o.Room == nil {
+			d.rooms = make([]Change, n)
+		}
+	}
+	x := &elementDiff{differ: d, it: it, seen: make(map[key.Scalar]codec.Pos, elements.Len(d.v))}
+	if len(all) > 0 {
+		x.stored = make(map[key.Scalar]*snapshot.Stored, len(all))
+	}
+	for _, r := range all {
+		// Of an entity that moves, an element may be stored at both places.
+		if x.stored[r.SK] == nil || r.Partition() == d.Keys.Partition {
+			x.stored[r.SK] = r
+		}
+	}
+	elements.Each(d.v, func(pos codec.Pos, rec any) bool {
+		x.element(model.Record{Item: it, Value: rec, Pos: pos})
+		return true
+	})
+	for _, r := range all {
+		if _, ok := x.seen[r.SK]; !ok || r.Partition() != d.Keys.Partition {
+			d.delete(it, r)
+		}
+	}
+}
+
+func (x *elementDiff) element(rec model.Record) {
+	if rec.Value == nil {
+		x.fail(x.m.ValueErrorf(x.it.Name, "%s is nil, but an item needs a value: remove the element", posName(rec.Pos)))
+		return
+	}
+	if field := x.s.Unread(x.it); field != "" {
+		x.fail(&NotLoaded{Field: x.it.Name, Needs: field + ","})
+		return
+	}
+	sk, err := x.m.SortKey(rec, x.Keys.KeyFields)
+	if err != nil {
+		x.fail(fmt.Errorf("%w (%s)", err, posName(rec.Pos)))
+		return
+	}
+	if first, ok := x.seen[sk]; ok {
+		x.fail(x.m.ValueErrorf(x.it.Name, "%s and %s have the same key, %s: change a field that the template names",
+			posName(first), posName(rec.Pos), sk))
+		return
+	}
+	x.seen[sk] = rec.Pos
+	at := x.m.Place(x.it, x.Keys.Partition, sk)
+	r := x.stored[sk]
+	switch {
+	case r != nil && r.Place == at:
+		x.update(rec, r, x.m.Codec.Elements(x.it.Index).At(x.s.Old, r.Pos))
+	case !x.s.Covers(x.it, sk):
+		x.fail(&NotLoaded{Field: x.it.Name, At: at, Element: true})
+	case r != nil: // the same sort key, in the partition that it moves away from
+		x.put(rec, at, r)
+	default:
+		x.put(rec, at, x.moved(rec))
+	}
+}
+
+// moved returns the stored item of an element whose key changed with its entity's, so that
+// attributes that the model does not know move with it.
+func (x *elementDiff) moved(rec model.Record) *snapshot.Stored {
+	if !x.Moves {
+		return nil
+	}
+	sk, err := x.m.SortKey(rec, x.Old)
+	if err != nil {
+		return nil
+	}
+	return x.stored[sk]
+}
+
+func posName(p codec.Pos) string {
+	if p.Key != nil {
+		if p.Key == "" {
+			return `the entry ""`
+		}
+		return fmt.Sprintf("the entry %v", p.Key)
+	}
+	return "the element " + strconv.Itoa(p.Index)
+}
+
+// update compares a stored item's attributes, and notes those that differ.
+func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
+	sets, removes, err := d.compare(rec, r, old)
+	if err == nil && len(sets)+len(removes) > 0 && len(r.Former) > 0 {
+		sets, removes, err = d.rename(rec, r, sets, removes)
+	}
+	if err == nil && (len(sets)+len(removes) > 0 || d.reindexes(rec.Item)) {
+		sets, removes, err = d.reindex(rec, r, sets, removes)
+	}
+	if err == nil && r.Projection != nil {
+		err = d.checkRead(rec.Item, r, sets, removes)
+	}
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	d.write(rec, r, sets, removes)
+}
+
+// compare returns the attributes that differ from the stored ones. A value that may be external has its
+// form inside the item; write places it.
+func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, removes []item.Assignment, err error) {
+	it := rec.Item
+	record := d.m.Codec.Record(it.Index)
+	var faults Faults
+	for i, a := range it.Attributes {
+		if !a.Opaque && record.Same(old, rec.Value, i) {
+			continue
+		}
+		if a.Large.External() {
+			now, same, err := d.sameLarge(rec, r, old, i)
+			if err != nil {
+				faults = append(faults, err)
+			}
+			if same || err != nil {
+				continue
+			}
+			if now != nil {
+				sets = append(sets, item.Assignment{Name: a.Name, Index: i, Value: now})
+				continue
+			}
+			if r == nil || r.Sizes[i] > 0 {
+				removes = append(removes, item.Assignment{Name: a.Name, Index: i})
+				continue
+			}
+			removes = appendFormer(removes, r, i)
+			continue
+		}
+		now, err := encode(d.m, it, rec.Value, i, r)
+		if err != nil {
+			if isAsRead(d.m, it, r, rec.Value, i) {
+				continue
+			}
+			if r != nil {
+				err = at(r.Place, err)
+			}
+			faults = append(faults, err)
+			continue
+		}
+		same := (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now)
+		if !same && now != nil && r != nil {
+			if now, err = graft(d.m, it, r, i, now); err != nil {
+				faults = append(faults, err)
+				continue
+			}
+		}
+		switch {
+		case same:
+		case now != nil:
+			sets = append(sets, item.Assignment{Name: a.Name, Index: i, Value: now})
+		case r == nil || r.Sizes[i] > 0:
+			removes = append(removes, item.Assignment{Name: a.Name, Index: i})
+		default:
+			removes = appendFormer(removes, r, i)
+		}
+	}
+	if err := faults.orNil(); err != nil {
+		return nil, nil, err
+	}
+	sets, removes = d.expiry(rec, r, old, sets, removes)
+	return sets, removes, nil
+}
+
+// appendFormer adds the removal of an attribute under the names that it had before.
+func appendFormer(removes []item.Assignment, r *snapshot.Stored, i int) []item.Assignment {
+	for _, f := range r.Former {
+		if f.Attribute == i {
+			removes = append(removes, item.Assignment{Name: f.Name, Index: item.Former})
+		}
+	}
+	return removes
+}
+
+// rename adds the attributes that are stored under earlier names to the writes of an item. Each is set
+// under its present name, and the earlier name is removed.
+func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment,
+	[]item.Assignment, error,
+) {
+	for _, f := range r.Former {
+		if slices.ContainsFunc(removes, func(a item.Assignment) bool { return a.Name == f.Name }) {
+			continue
+		}
+		remove := item.Assignment{Name: f.Name, Index: item.Former}
+		name := rec.Item.Attributes[f.Attribute].Name
+		same := func(a item.Assignment) bool { return a.Name == name }
+		if r.Sizes[f.Attribute] > 0 || slices.ContainsFunc(sets, same) || slices.ContainsFunc(removes, same) {
+			removes = append(removes, remove)
+			continue
+		}
+		v, err := r.Opaque[f.Attribute], error(nil)
+		if !rec.Item.Attributes[f.Attribute].Large.External() {
+			v, err = encode(d.m, rec.Item, rec.Value, f.Attribute, nil)
+			if err == nil && v != nil {
+				v, err = graft(d.m, rec.Item, r, f.Attribute, v)
+			}
+		}
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case v != nil:
+			sets = append(sets, item.Assignment{Name: name, Index: f.Attribute, Value: v})
+		case d.m.Schema.Hooks:
+			continue // AfterLoad may have set other fields from it, which are not stored
+		}
+		removes = append(removes, remove)
+	}
+	return sets, removes, nil
+}
+
+// reindexes reports whether items of a kind are written for the keys of indexes alone.
+func (d *differ) reindexes(it *schema.Item) bool { return d.o.Reindex && len(it.Derived) > 0 }
+
+// reindex adds the keys of indexes that differ from the stored ones to the writes of an item.
+func (d *differ) reindex(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment,
+	[]item.Assignment, error,
+) {
+	keys, err := d.m.IndexKeys(rec, d.Keys.KeyFields)
+	for j, now := range keys {
+		a := item.Assignment{Name: rec.Item.Derived[j].Name, Index: item.Indexed, Value: now}
+		switch {
+		case r.Projection != nil && !d.o.Reindex && !changesKey(rec.Item, j, sets, removes):
+		case r.Projection.Reads(a.Name) && attr.Same(r.IndexKey(j), now):
+		case now == nil:
+			removes = append(removes, a)
+		default:
+			sets = append(sets, a)
+		}
+	}
+	return sets, removes, err
+}
+
+// changesKey reports whether assignments change a field that a key of an index names.
+func changesKey(it *schema.Item, derived int, sets, removes []item.Assignment) bool {
+	return slices.ContainsFunc(it.Derived[derived].Sources, func(src schema.Source) bool {
+		return slices.ContainsFunc(slices.Concat(sets, removes), func(a item.Assignment) bool {
+			return a.Index >= 0 && slices.Equal(it.Attributes[a.Index].Value.Path, src.Value.Path)
+		})
+	})
+}
+
+// checkRead refuses a change of an attribute that was not read. It also refuses a new key of an index if the key names
+// an attribute that was not read.
+func (d *differ) checkRead(it *schema.Item, r *snapshot.Stored, sets, removes []item.Assignment) error {
+	for _, a := range slices.Concat(sets, removes) {
+		switch {
+		case a.Index >= 0 && !r.Projection.Loads(it.Attributes[a.Index]):
+			return &NotLoaded{Field: it.Attributes[a.Index].Value.Name, At: r.Place}
+		case a.Index == item.Expiry && !r.Projection.Reads(a.Name):
+			return &NotLoaded{Field: it.Expiry.Name, At: r.Place}
+		case a.Index == item.Indexed:
+			if err := d.checkKeyRead(it, r, it.DerivedKey(a.Name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *differ) checkKeyRead(it *schema.Item, r *snapshot.Stored, derived int) error {
+	k := it.Derived[derived]
+	for _, a := range it.Attributes {
+		named := slices.ContainsFunc(k.Sources, func(src schema.Source) bool {
+			return src.From != schema.FromModel && slices.Equal(src.Value.Path, a.Value.Path)
+		})
+		if named && !r.Projection.Loads(a) {
+			return &NotLoaded{Field: a.Value.Name, Needs: "the key " + k.Name + " of an index", At: r.Place}
+		}
+	}
+	return nil
+}
+
+// clear removes all of the item's attributes that the model knows, and leaves others.
+func (d *differ) clear(rec model.Record, r *snapshot.Stored) {
+	var removes []item.Assignment
+	for i, a := range rec.Item.Attributes {
+		if r.Sizes[i] > 0 {
+			removes = append(removes, item.Assignment{Name: a.Name, Index: i})
+		}
+		removes = appendFormer(removes, r, i)
+	}
+	for j, k := range rec.Item.Derived {
+		if r.IndexKey(j) != nil {
+			removes = append(removes, item.Assignment{Name: k.Name, Index: item.Indexed})
+		}
+	}
+	sets, removes := d.expiry(rec, r, d.s.Old, nil, removes)
+	d.write(rec, r, sets, removes)
+}
+
+// write notes the update of a stored item, or where that would not do its replacement.
+func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) {
+	if len(sets)+len(removes) == 0 {
+		d.keep(rec.Item, r, rec.Pos)
+		return
+	}
+	r.Order = rec.Pos.Index
+	ch := of(d.m, write.Update, rec.Item, r)
+	ch.Record, ch.Pos, ch.Set, ch.Remove = rec.Value, rec.Pos, sets, removes
+	for j, a := range ch.Set {
+		if a.Index >= 0 && rec.Item.Attributes[a.Index].Large.External() && !attr.Same(a.Value, r.Opaque[a.Index]) {
+			v, err := ch.encode(d.m, a.Index, a.Value)
+			if err != nil {
+				d.fail(err)
+				return
+			}
+			ch.Set[j].Value = v
+		}
+	}
+	sets = ch.Set
+	ch.NewSize = r.Size + d.m.Reserved.Grows(r.Header, d.m.DropsMark(rec.Item))
+	for _, a := range sets {
+		ch.NewSize += attr.AttributeSize(a.Name, a.Value) - r.StoredSize(rec.Item, a)
+	}
+	for _, a := range removes {
+		ch.NewSize -= r.StoredSize(rec.Item, a)
+	}
+	if ch.Unread = r.Projection != nil; !ch.Unread { // a part of an item can neither be replaced nor lose other values
+		err := ch.spill(d.m)
+		if err == nil && needsPut(&ch.Request) {
+			err = d.replace(ch)
+		}
+		if err != nil {
+			d.fail(err)
+			return
+		}
+	}
+	ch.expectRead(d.m, d.s)
+	if ch.Kind == write.Update {
+		ch.dropMark(d.m)
+	}
+	d.add(ch)
+}
+
+// updateGate is the size near the limit from which UpdateItem is avoided: it has been
+// seen to refuse there what Put accepts.
+const updateGate = 400_000
+
+// needsPut reports whether an update has to be a put of the whole item: its expression
+// would be over a limit, or the item is near its own.
+func needsPut(r *write.Request) bool {
+	if r.NewSize > updateGate && r.NewSize <= cost.MaxItem {
+		return true
+	}
+	// One SET or REMOVE each, and the version, and the mark.
+	if len(r.Set)+len(r.Remove)+2 > cost.MaxOperators {
+		return true
+	}
+	// No assignment is longer than "#1000 = :1000, ".
+	if 16*(len(r.Set)+len(r.Remove)+2) < cost.MaxExpression {
+		return false
+	}
+	return len(r.UpdateExpression(&attr.Expression{})) > cost.MaxExpression
+}
+
+// replace makes an update a put of the whole item, on its version.
+func (d *differ) replace(ch *Change) error {
+	changed, removed := slices.Clone(ch.Set), ch.Remove
+	old := d.s.Old
+	if ch.Item.Element() {
+		old = d.m.Codec.Elements(ch.Item.Index).At(old, ch.Stored.Pos)
+	}
+	expiry := d.keptExpiry(ch.Item, ch.Stored, old, expiryOf(d.m, ch.Item, d.v, ch.Record))
+	written := func(i int) (types.AttributeValue, bool) {
+		for _, list := range [2][]item.Assignment{changed, removed} {
+			for _, a := range list {
+				if a.Index == i {
+					return a.Value, true
+				}
+			}
+		}
+		if ch.Item.Attributes[i].Large.External() {
+			return nil, false
+		}
+		was := func() types.AttributeValue { return d.was(ch.Item, ch.Stored, old, i) }
+		return ch.Stored.Value(ch.Item, i, was), true
+	}
+	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, taken{ch.Stored, written}); err != nil {
+		return err
+	}
+	h := ch.Stored.Header
+	if h.Incarnation != nil {
+		ch.NewSize += d.m.Reserved.AssignIncarnation(h.Incarnation).Into(ch.Put)
+	}
+	if h.Stage != nil && !d.m.DropsMark(ch.Item) {
+		ch.NewSize += item.Assignment{Name: d.m.Reserved.StateName(), Value: h.Stage}.Into(ch.Put)
+	}
+	// cleared attributes are not put again
+	for _, a := range removed {
+		if v, ok := ch.Put[a.Name]; ok {
+			ch.NewSize -= attr.AttributeSize(a.Name, v)
+			delete(ch.Put, a.Name)
+			ch.Set = slices.DeleteFunc(ch.Set, func(x item.Assignment) bool { return x.Name == a.Name })
+		}
+	}
+	ch.Kind, ch.Remove = write.Put, removed
+	for _, a := range append(changed, removed...) {
+		ch.Shown = append(ch.Shown, a.Name)
+	}
+	return nil
+}
+
+// put notes a new item. from is the stored item that it moves away from, or nil.
+func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
+	it := rec.Item
+	if it.ExpiryOfRoot && !d.s.Fresh && d.s.Root() == nil {
+		d.fail(&NotLoaded{Field: d.m.Root().Name, At: at})
+		return
+	}
+	ch := d.room().start(d.m, write.Put, it, at)
+	ch.Record, ch.Pos, ch.New = rec.Value, rec.Pos, true
+	if d.o.Room != nil {
+		ch.Set = d.o.Room.assignments(len(it.Attributes) + len(it.Derived) + 1)
+	}
+	ch.From = from
+	expiry := expiryOf(d.m, it, d.v, rec.Value)
+	var copied func(i int) (types.AttributeValue, bool)
+	if from != nil {
+		old := d.s.Old
+		if it.Element() {
+			old = d.m.Codec.Elements(it.Index).At(old, from.Pos)
+		}
+		expiry = d.keptExpiry(it, from, old, expiry)
+		copied = func(i int) (types.AttributeValue, bool) { return d.copied(rec, from, old, i) }
+	}
+	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, taken{from, copied}); err != nil {
+		d.fail(err)
+		return
+	}
+	d.incarnate(ch)
+	ch.Expect = write.Expect{Absent: true, Instead: d.s.HiddenAt(at)}
+	if ch.Expect.Instead != nil {
+		ch.OldSize = ch.Expect.Instead.Size
+	}
+	ch.Unread = d.m.Reserved.Expires()
+	if err := ch.spill(d.m); err != nil {
+		d.fail(err)
+		return
+	}
+	d.add(ch)
+}
+
+// incarnate gives a new item its entity's incarnation: the loaded one, or, for a new entity, a new one.
+func (d *differ) incarnate(ch *Change) {
+	fresh := d.s.Fresh || d.RootMoves
+	if d.incarnation == nil && d.s.Fresh {
+		d.incarnation, _ = d.s.Incarnation() // if it is known
+	}
+	if d.incarnation == nil && d.RootMoves {
+		was, _ := d.s.Incarnation()
+		d.incarnation = item.MovedIncarnation(was)
+	}
+	if d.incarnation == nil && fresh {
+		d.incarnation = item.NewToken()
+	} else if d.incarnation == nil {
+		var fits bool
+		d.incarnation, fits = d.s.Incarnation()
+		d.NeedsRoot = !fits
+	}
+	switch {
+	case d.incarnation != nil:
+		ch.NewSize += d.m.Reserved.AssignIncarnation(d.incarnation).Into(ch.Put)
+	case d.NeedsRoot:
+		ch.NewSize += d.m.Reserved.IncarnationSize() // which most roots have
+	}
+	if fresh && ch.Root {
+		ch.Incarnation, ch.PinsEntity = d.incarnation, true
+	}
+	if d.RootMoves && ch.Root { // another move of the entity has the same: it does not show whose the item is
+		ch.Incarnation, ch.OfEntity = nil, d.incarnation
+	}
+}
+
+// copied returns the stored value of an attribute of an item that moves, nil for one that is not stored. ok is false
+// for an attribute that changed, or that the key of the item names.
+func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int) (v types.AttributeValue, ok bool) {
+	a, record := rec.Item.Attributes[i], d.m.Codec.Record(rec.Item.Index)
+	if a.Large.External() || len(a.Was) > 0 || rec.Item.Sparse(i) {
+		return nil, false
+	}
+	if a.Opaque || !record.Same(old, rec.Value, i) {
+		now, err := encode(d.m, rec.Item, rec.Value, i, nil)
+		switch {
+		case err != nil && !isAsRead(d.m, rec.Item, from, rec.Value, i):
+			return nil, false
+		case err == nil && !attr.Same(d.was(rec.Item, from, old, i), now):
+			return nil, false
+		}
+	}
+	return from.Value(rec.Item, i, func() types.AttributeValue { return d.was(rec.Item, from, old, i) }), true
+}
+
+func (d *differ) delete(it *schema.Item, r *snapshot.Stored) {
+	ch := of(d.m, write.Delete, it, r)
+	ch.expectRead(d.m, d.s)
+	d.add(ch)
+}
+
+// keep notes an item that is not written.
+func (d *differ) keep(it *schema.Item, r *snapshot.Stored, pos codec.Pos) {
+	r.Order = pos.Index
+	if !d.o.Checks {
+		return
+	}
+	ch := of(d.m, write.Check, it, r)
+	ch.NewSize = r.Size
+	ch.expectRead(d.m, d.s)
+	d.Checks = append(d.Checks, ch)
+}
+
+// add notes a change, unless its item would be too large, or cannot be compared.
+func (d *differ) add(ch *Change) {
+	for _, err := range []error{ch.check(), comparable(ch)} {
+		if err != nil {
+			d.fail(err)
+			return
+		}
+	}
+	ch.External = len(Values([]*Change{ch}))
+	ch.index(d.m)
+	if err := ch.checkLocal(); err != nil {
+		d.fail(err)
+		return
+	}
+	d.Changes = append(d.Changes, ch)
+}
