@@ -118,7 +118,7 @@ func (s *Snapshot) Forget(effects []Effect) {
 func (s *Snapshot) Remove(it *schema.Item, at item.Place) {
 	for _, r := range s.Items[it.Index] {
 		if r.Place == at {
-			s.Forget([]Effect{{Place: at, Item: it, Stored: r, Deleted: true}})
+			s.Apply(Keys{}, []Effect{{Place: at, Item: it, Stored: r, Deleted: true}})
 			return
 		}
 	}
@@ -284,7 +284,7 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 		}
 	}
 	for i, v := range e.Plain {
-		r.SetPlain(i, v)
+		keep(&r.Plain, i, v)
 	}
 	if e.Put != nil {
 		h := s.Model.Reserved.Header(e.Put)
@@ -296,12 +296,12 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 
 // stillInexact notes a value that was inexact: parts of it may be as they were stored.
 func (s *Snapshot) stillInexact(r *Stored, e *Effect, a item.Assignment) {
-	r.keepInexact(a.Index, a.Value)
+	keep(&r.Inexact, a.Index, a.Value)
 	if !e.Item.Attributes[a.Index].Opaque || e.Record == nil {
 		return
 	}
 	if own, err := s.Model.Codec.Record(e.Item.Index).Encode(e.Record, a.Index); err == nil {
-		r.setOpaque(a.Index, own) // with which later values are compared
+		keep(&r.Opaque, a.Index, attr.Copy(own)) // with which later values are compared
 	}
 }
 
@@ -343,7 +343,7 @@ func (r *Stored) set(names item.Reserved, it *schema.Item, a item.Assignment) {
 		r.Former = slices.Delete(r.Former, i, i+1)
 		delete(r.Inexact, of)
 		if it.Attributes[of].Opaque && r.Sizes[of] == 0 {
-			r.setOpaque(of, nil) // its value was that of the old name
+			keep(&r.Opaque, of, nil) // its value was that of the old name
 		}
 	case a.Index >= 0:
 		r.Sizes[a.Index] = int32(n)
@@ -351,11 +351,10 @@ func (r *Stored) set(names item.Reserved, it *schema.Item, a item.Assignment) {
 		delete(r.Plain, a.Index)
 		delete(r.Inexact, a.Index)
 		if l := it.Attributes[a.Index].Large; l != nil && !l.External() {
-			delete(r.Packed, a.Index)
-			r.keepPacked(a.Index, a.Value)
+			keep(&r.Packed, a.Index, a.Value)
 		}
 		if it.Attributes[a.Index].Opaque {
-			r.setOpaque(a.Index, a.Value)
+			keep(&r.Opaque, a.Index, attr.Copy(a.Value))
 		}
 	case names.Set(&r.Header, a):
 	default: // one that moved along with its item

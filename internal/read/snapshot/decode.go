@@ -406,7 +406,7 @@ func (s *Snapshot) keepOpaque(f *item.Image, r *Stored, rec any) {
 		if err != nil {
 			v = storedValue(f, a)
 		}
-		r.setOpaque(i, v)
+		keep(&r.Opaque, i, attr.Copy(v))
 	}
 }
 

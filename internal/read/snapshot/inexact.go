@@ -42,7 +42,7 @@ func (s *Snapshot) keepStored(images []item.Image, all []Stored, v any) {
 			case a.Large.External():
 				s.keepPlain(f, r, rec, i)
 			case a.Large != nil:
-				r.keepPacked(i, storedValue(f, a))
+				keep(&r.Packed, i, storedValue(f, a))
 			// AfterLoad may have changed the decoded value
 			case a.Straight && f.Wire.Shape != nil && !a.Opaque && !m.Schema.Hooks:
 				s.keepInexactWire(f, r, rec, i)
@@ -60,7 +60,7 @@ func (s *Snapshot) keepInexactWire(f *item.Image, r *Stored, rec any, i int) {
 		return
 	}
 	if value := f.Wire.Value(int(at)); !s.Model.Codec.Record(f.Kind.Index).Exact(rec, i, value) {
-		r.keepInexact(i, attr.Copy(value.Attribute()))
+		keep(&r.Inexact, i, attr.Copy(value.Attribute()))
 	}
 }
 
@@ -77,7 +77,7 @@ func (s *Snapshot) keepInexactValue(f *item.Image, r *Stored, rec any, i int) {
 		own, _ = s.Model.Codec.Record(f.Kind.Index).Encode(rec, i)
 	}
 	if !attr.Same(own, value) {
-		r.keepInexact(i, attr.Copy(value))
+		keep(&r.Inexact, i, attr.Copy(value))
 	}
 }
 
@@ -99,16 +99,8 @@ func (s *Snapshot) keepPlain(f *item.Image, r *Stored, rec any, i int) {
 	}
 	own, err := s.Model.Codec.Record(f.Kind.Index).Plain(rec, i)
 	if v != nil && err == nil && !attr.Same(own, v) {
-		r.SetPlain(i, v)
+		keep(&r.Plain, i, v)
 	}
-}
-
-// SetPlain keeps the value of an external attribute.
-func (r *Stored) SetPlain(i int, v types.AttributeValue) {
-	if r.Plain == nil {
-		r.Plain = map[int]types.AttributeValue{}
-	}
-	r.Plain[i] = v
 }
 
 // storedValue returns the value of an attribute, under the name that it has or had.
@@ -117,20 +109,14 @@ func storedValue(f *item.Image, a *schema.Attribute) types.AttributeValue {
 	return v
 }
 
-// keepPacked keeps the stored value of a compressed attribute.
-func (r *Stored) keepPacked(i int, v types.AttributeValue) {
+// keep keeps a value of an attribute, nil for none.
+func keep(values *map[int]types.AttributeValue, i int, v types.AttributeValue) {
 	if v == nil {
+		delete(*values, i)
 		return
 	}
-	if r.Packed == nil {
-		r.Packed = map[int]types.AttributeValue{}
+	if *values == nil {
+		*values = map[int]types.AttributeValue{}
 	}
-	r.Packed[i] = v
-}
-
-func (r *Stored) keepInexact(i int, v types.AttributeValue) {
-	if r.Inexact == nil {
-		r.Inexact = map[int]types.AttributeValue{}
-	}
-	r.Inexact[i] = v
+	(*values)[i] = v
 }

@@ -115,9 +115,8 @@ type Other struct {
 
 // New returns the snapshot of an entity that is not stored yet.
 func New(m *model.Model, v any) *Snapshot {
-	s := &Snapshot{Model: m, Fresh: true}
-	s.clear()
-	s.draw()
+	s := &Snapshot{Model: m}
+	s.Reset()
 	keyFields, err := m.KeyFields(v)
 	if err == nil {
 		err = s.KeepShard(keyFields, false)
@@ -250,7 +249,7 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 	for i, a := range f.Kind.Attributes {
 		if a.Large.External() {
 			_, v := stored(f, a)
-			r.setOpaque(i, v)
+			keep(&r.Opaque, i, attr.Copy(v))
 		}
 	}
 	for j, k := range f.Kind.Derived {
@@ -280,17 +279,6 @@ func (r *Stored) keepUnknown(m *model.Model, f *item.Image) {
 			r.Unknown[name] = v
 		}
 	}
-}
-
-func (r *Stored) setOpaque(i int, v types.AttributeValue) {
-	if r.Opaque == nil {
-		r.Opaque = map[int]types.AttributeValue{}
-	}
-	if v == nil {
-		delete(r.Opaque, i)
-		return
-	}
-	r.Opaque[i] = attr.Copy(v)
 }
 
 func (r *Stored) setIndex(it *schema.Item, j int, v types.AttributeValue) {

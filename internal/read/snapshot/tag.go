@@ -55,18 +55,25 @@ const (
 // Tag returns the state of the stored items that have not expired.
 func (s *Snapshot) Tag() *Tag {
 	now := s.Model.Now()
-	t := &Tag{entity: s.entityDigest(), selection: selectionDigest(&s.Selection)}
+	t := &Tag{selection: selectionDigest(&s.Selection)}
+	if at, err := s.Model.RootPlace(s.Selection.Identity); err == nil {
+		t.entity = placeDigest(at)
+	}
 	for i, all := range s.Items {
 		for _, r := range all {
 			if r.Header.Expired(now) {
 				continue
 			}
 			e := tagEntry{place: placeDigest(r.Place), at: r.Place, field: s.Model.Schema.Items[i].Name}
-			if v, ok := r.Header.Version.(*types.AttributeValueMemberB); ok && len(v.Value) == item.TokenSize {
+			v, ok := r.Header.Version.(*types.AttributeValueMemberB)
+			switch {
+			case ok && len(v.Value) == item.TokenSize:
 				e.exact = true
 				copy(e.version[:], v.Value)
-			} else {
-				copy(e.version[:], attr.Hash(cmpAttributes(r)))
+			case r.Header.Version != nil:
+				copy(e.version[:], attr.Hash(item.Attributes{"v": r.Header.Version}))
+			default:
+				copy(e.version[:], attr.Hash(r.Raw))
 			}
 			t.entries = append(t.entries, e)
 		}
@@ -75,25 +82,9 @@ func (s *Snapshot) Tag() *Tag {
 	return t
 }
 
-// cmpAttributes returns the attributes that distinguish one state of an item without a version from
-// another.
-func cmpAttributes(r *Stored) item.Attributes {
-	if r.Header.Version != nil {
-		return item.Attributes{"v": r.Header.Version}
-	}
-	return r.Raw
-}
-
 func placeDigest(p item.Place) (d [placeSize]byte) {
 	sum := sha256.Sum256([]byte(p.Table.Name + "\x00" + p.PK.String() + "\x00" + p.SK.String()))
 	copy(d[:], sum[:])
-	return d
-}
-
-func (s *Snapshot) entityDigest() (d [placeSize]byte) {
-	if at, err := s.Model.RootPlace(s.Selection.Identity); err == nil {
-		return placeDigest(at)
-	}
 	return d
 }
 

@@ -113,7 +113,10 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 		return &Plan{Mode: Nothing}, nil
 	case c.staged(requests, all):
 		p := &Plan{Mode: Staged, Steps: c.Steps(requests)}
-		p.lastWith(checks)
+		if len(checks) > 0 { // which makes the last step one transaction
+			last := &p.Steps[len(p.Steps)-1]
+			last.Requests, last.How = slices.Concat(last.Requests, checks), InTransaction
+		}
 		if err := p.tooLarge(); err != nil {
 			return nil, err
 		}
@@ -180,14 +183,6 @@ func TransactionOf(all []*Request) (*Plan, error) {
 		return single(all, Each), uncommitted(all, false)
 	}
 	return inTransaction(all), uncommitted(all, slices.ContainsFunc(all, func(r *Request) bool { return r.Commits }))
-}
-
-// lastWith joins checks to the last step of a staged write, which makes it one transaction.
-func (p *Plan) lastWith(checks []*Request) {
-	if len(checks) > 0 {
-		last := &p.Steps[len(p.Steps)-1]
-		last.Requests, last.How = slices.Concat(last.Requests, checks), InTransaction
-	}
 }
 
 // tooLarge refuses a staged write whose mark takes an item over the limit.
@@ -278,7 +273,7 @@ func Fits(all []*Request) bool {
 func Bytes(all []*Request) int {
 	n := 0
 	for _, r := range all {
-		n += r.bytes()
+		n += max(r.OldSize, r.NewSize)
 	}
 	return n
 }

@@ -308,6 +308,3 @@ func (r *Request) Attributes() []string {
 	slices.Sort(names)
 	return names
 }
-
-// bytes returns the request's size for the limit of a transaction.
-func (r *Request) bytes() int { return max(r.OldSize, r.NewSize) }

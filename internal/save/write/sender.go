@@ -353,7 +353,7 @@ func (s *Sender) Stored(ctx context.Context, r *Request, t *Tally) (item.Attribu
 	})
 	if err != nil {
 		t.AddRead(sent, cost.Units{}, 0)
-		return nil, s.explainRead(ctx, r, err)
+		return nil, request.Explain(ctx, s.Client, r.Label, []*item.Table{r.Table}, err)
 	}
 	wire.Report(ctx, out.ConsumedCapacity)
 	consumed := 0.0

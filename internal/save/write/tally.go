@@ -71,9 +71,9 @@ func (t *Tally) MarkReported(requests []*Request) {
 	}
 }
 
-// countWrite counts a write, unless nothing was sent.
+// countWrite counts a write, unless the call ended before a request was sent, for instance because its context was done.
 func (t *Tally) countWrite(w *watch, err error) {
-	if !w.endedUnsent(err) {
+	if err == nil || !w.seen || w.sent > 0 {
 		t.Requests++
 	}
 }

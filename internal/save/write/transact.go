@@ -201,10 +201,6 @@ func tooLarge(requests []*Request, reasons []reason, err error) *Request {
 	return nil
 }
 
-func (s *Sender) explainRead(ctx context.Context, r *Request, err error) error {
-	return request.Explain(ctx, s.Client, r.Label, []*item.Table{r.Table}, err)
-}
-
 // Outgrown says that DynamoDB refused a write for the size that its item would have, which was not
 // known before. Nothing was written.
 type Outgrown struct {

@@ -96,9 +96,6 @@ func (e *LateError) Error() string {
 	return "it was not sent: its deadline was " + e.NotAfter.UTC().Format(time.RFC3339)
 }
 
-// endedUnsent reports whether a call ended before a request was sent, for instance because its context was done.
-func (w *watch) endedUnsent(err error) bool { return err != nil && w.seen && w.sent == 0 }
-
 // lost reports, after an error, whether an attempt may have been applied. That is so if a request was
 // sent and not refused. It is also so if the client cannot be watched, unless it is known to make no
 // retries.
