@@ -82,8 +82,9 @@ func (d *differ) changed(it *schema.Item) string {
 		return it.Name
 	}
 	var names []string
-	sets, removes, _ := d.compare(model.Record{Item: it, Value: d.v}, nil, d.s.Old)
-	for _, a := range slices.Concat(sets, removes) {
+	x := &itemDiff{differ: d, rec: model.Record{Item: it, Value: d.v}, old: d.s.Old}
+	_ = x.compare()
+	for _, a := range slices.Concat(x.sets, x.removes) {
 		if a.Index < 0 {
 			continue // the expiry
 		}
@@ -102,8 +103,8 @@ func (d *differ) differs(it *schema.Item, r *snapshot.Stored) bool {
 	record, old := d.m.Codec.Record(it.Index), d.s.Old
 	if !record.Equal(old, d.v) {
 		// The comparison of typed values may be too strict: encode and see.
-		sets, removes, err := d.compare(model.Record{Item: it, Value: d.v}, r, old)
-		return err != nil || len(sets)+len(removes) > 0 || r != nil && record.Present(old) != record.Present(d.v)
+		x := &itemDiff{differ: d, rec: model.Record{Item: it, Value: d.v}, r: r, old: old}
+		return x.compare() != nil || x.writes() || r != nil && record.Present(old) != record.Present(d.v)
 	}
 	for i, a := range it.Attributes {
 		if a.Large.External() {
@@ -228,192 +229,197 @@ func posName(p codec.Pos) string {
 	return "the element " + strconv.Itoa(p.Index)
 }
 
+// itemDiff compares one item. r is the stored item, nil for none, and old the record as it was read. sets and removes
+// are the attributes that differ.
+type itemDiff struct {
+	*differ
+	rec           model.Record
+	r             *snapshot.Stored
+	old           any
+	sets, removes []item.Assignment
+}
+
+// writes reports whether an attribute differs.
+func (x *itemDiff) writes() bool { return len(x.sets)+len(x.removes) > 0 }
+
+// assign adds the assignment of an attribute, which removes it if it has no value.
+func (x *itemDiff) assign(a item.Assignment) {
+	if a.Value != nil {
+		x.sets = append(x.sets, a)
+	} else {
+		x.removes = append(x.removes, a)
+	}
+}
+
 // update compares a stored item's attributes, and notes those that differ.
 func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
-	sets, removes, err := d.compare(rec, r, old)
-	if err == nil && len(sets)+len(removes) > 0 && len(r.Former) > 0 {
-		sets, removes, err = d.rename(rec, r, sets, removes)
+	x := &itemDiff{differ: d, rec: rec, r: r, old: old}
+	err := x.compare()
+	if err == nil && x.writes() && len(r.Former) > 0 {
+		err = x.rename()
 	}
-	if err == nil && (len(sets)+len(removes) > 0 || d.reindexes(rec.Item)) {
-		sets, removes, err = d.reindex(rec, r, sets, removes)
+	if err == nil && (x.writes() || d.reindexes(rec.Item)) {
+		err = x.reindex()
 	}
 	if err == nil && r.Projection != nil {
-		err = d.checkRead(rec.Item, r, sets, removes)
+		err = x.checkRead()
 	}
 	if err != nil {
 		d.fail(err)
 		return
 	}
-	d.write(rec, r, sets, removes)
+	x.write()
 }
 
-// compare returns the attributes that differ from the stored ones. A value that may be external has its
+// compare notes the attributes that differ from the stored ones. A value that may be external has its
 // form inside the item; write places it.
-func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, removes []item.Assignment, err error) {
-	it := rec.Item
-	record := d.m.Codec.Record(it.Index)
+func (x *itemDiff) compare() error {
+	record := x.m.Codec.Record(x.rec.Item.Index)
 	var faults Faults
-	for i, a := range it.Attributes {
-		if !a.Opaque && record.Same(old, rec.Value, i) {
+	for i, a := range x.rec.Item.Attributes {
+		if !a.Opaque && record.Same(x.old, x.rec.Value, i) {
 			continue
 		}
-		if a.Large.External() {
-			now, same, err := d.sameLarge(rec, r, old, i)
-			if err != nil {
-				faults = append(faults, err)
-			}
-			if same || err != nil {
-				continue
-			}
-			if now != nil {
-				sets = append(sets, item.Assignment{Name: a.Name, Index: i, Value: now})
-				continue
-			}
-			if r == nil || r.Sizes[i] > 0 {
-				removes = append(removes, item.Assignment{Name: a.Name, Index: i})
-				continue
-			}
-			removes = appendFormer(removes, r, i)
-			continue
-		}
-		now, err := encode(d.m, it, rec.Value, i, r)
-		if err != nil {
-			if isAsRead(d.m, it, r, rec.Value, i) {
-				continue
-			}
-			if r != nil {
-				err = at(r.Place, err)
-			}
+		switch now, same, err := x.attribute(i); {
+		case err != nil:
 			faults = append(faults, err)
-			continue
-		}
-		same := (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now)
-		if !same && now != nil && r != nil {
-			if now, err = graft(d.m, it, r, i, now); err != nil {
-				faults = append(faults, err)
-				continue
-			}
-		}
-		switch {
 		case same:
-		case now != nil:
-			sets = append(sets, item.Assignment{Name: a.Name, Index: i, Value: now})
-		case r == nil || r.Sizes[i] > 0:
-			removes = append(removes, item.Assignment{Name: a.Name, Index: i})
+		case now != nil || x.r == nil || x.r.Sizes[i] > 0:
+			x.assign(item.Assignment{Name: a.Name, Index: i, Value: now})
 		default:
-			removes = appendFormer(removes, r, i)
+			x.removeFormer(i)
 		}
 	}
 	if err := faults.orNil(); err != nil {
-		return nil, nil, err
+		x.sets, x.removes = nil, nil
+		return err
 	}
-	sets, removes = d.expiry(rec, r, old, sets, removes)
-	return sets, removes, nil
+	x.expiry()
+	return nil
 }
 
-// appendFormer adds the removal of an attribute under the names that it had before.
-func appendFormer(removes []item.Assignment, r *snapshot.Stored, i int) []item.Assignment {
-	for _, f := range r.Former {
+// attribute returns the value of an attribute, and reports whether it is the stored value.
+func (x *itemDiff) attribute(i int) (now types.AttributeValue, same bool, err error) {
+	it, r := x.rec.Item, x.r
+	if it.Attributes[i].Large.External() {
+		return x.sameLarge(x.rec, r, x.old, i)
+	}
+	now, err = encode(x.m, it, x.rec.Value, i, r)
+	switch {
+	case err != nil && isAsRead(x.m, it, r, x.rec.Value, i):
+		return nil, true, nil
+	case err != nil && r != nil:
+		return nil, false, at(r.Place, err)
+	case err != nil:
+		return nil, false, err
+	case (r == nil || !it.Attributes[i].Distinct) && attr.Same(x.was(it, r, x.old, i), now):
+		return now, true, nil
+	case now != nil && r != nil:
+		now, err = graft(x.m, it, r, i, now)
+	}
+	return now, false, err
+}
+
+// expiry adds the change of the item's expiry.
+func (x *itemDiff) expiry() {
+	was, now := expiryOf(x.m, x.rec.Item, x.s.Old, x.old), expiryOf(x.m, x.rec.Item, x.v, x.rec.Value)
+	if !attr.Same(was, now) && (now != nil || x.r == nil || x.r.Expiry > 0) {
+		x.assign(x.m.Reserved.AssignExpiry(now))
+	}
+}
+
+// removeFormer removes an attribute under the names that it had before.
+func (x *itemDiff) removeFormer(i int) {
+	for _, f := range x.r.Former {
 		if f.Attribute == i {
-			removes = append(removes, item.Assignment{Name: f.Name, Index: item.Former})
+			x.removes = append(x.removes, item.Assignment{Name: f.Name, Index: item.Former})
 		}
 	}
-	return removes
 }
 
-// rename adds the attributes that are stored under earlier names to the writes of an item. Each is set
-// under its present name, and the earlier name is removed.
-func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment,
-	[]item.Assignment, error,
-) {
+// rename writes the attributes that are stored under earlier names. Each is set under its present name, and the
+// earlier name is removed.
+func (x *itemDiff) rename() error {
+	it, r := x.rec.Item, x.r
 	for _, f := range r.Former {
-		if slices.ContainsFunc(removes, func(a item.Assignment) bool { return a.Name == f.Name }) {
+		if slices.ContainsFunc(x.removes, func(a item.Assignment) bool { return a.Name == f.Name }) {
 			continue
 		}
 		remove := item.Assignment{Name: f.Name, Index: item.Former}
-		name := rec.Item.Attributes[f.Attribute].Name
+		name := it.Attributes[f.Attribute].Name
 		same := func(a item.Assignment) bool { return a.Name == name }
-		if r.Sizes[f.Attribute] > 0 || slices.ContainsFunc(sets, same) || slices.ContainsFunc(removes, same) {
-			removes = append(removes, remove)
+		if r.Sizes[f.Attribute] > 0 || slices.ContainsFunc(x.sets, same) || slices.ContainsFunc(x.removes, same) {
+			x.removes = append(x.removes, remove)
 			continue
 		}
 		v, err := r.Opaque[f.Attribute], error(nil)
-		if !rec.Item.Attributes[f.Attribute].Large.External() {
-			v, err = encode(d.m, rec.Item, rec.Value, f.Attribute, nil)
+		if !it.Attributes[f.Attribute].Large.External() {
+			v, err = encode(x.m, it, x.rec.Value, f.Attribute, nil)
 			if err == nil && v != nil {
-				v, err = graft(d.m, rec.Item, r, f.Attribute, v)
+				v, err = graft(x.m, it, r, f.Attribute, v)
 			}
 		}
 		switch {
 		case err != nil:
-			return nil, nil, err
+			return err
 		case v != nil:
-			sets = append(sets, item.Assignment{Name: name, Index: f.Attribute, Value: v})
-		case d.m.Schema.Hooks:
+			x.sets = append(x.sets, item.Assignment{Name: name, Index: f.Attribute, Value: v})
+		case x.m.Schema.Hooks:
 			continue // AfterLoad may have set other fields from it, which are not stored
 		}
-		removes = append(removes, remove)
+		x.removes = append(x.removes, remove)
 	}
-	return sets, removes, nil
+	return nil
 }
 
 // reindexes reports whether items of a kind are written for the keys of indexes alone.
 func (d *differ) reindexes(it *schema.Item) bool { return d.o.Reindex && len(it.Derived) > 0 }
 
-// reindex adds the keys of indexes that differ from the stored ones to the writes of an item.
-func (d *differ) reindex(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment,
-	[]item.Assignment, error,
-) {
-	keys, err := d.m.IndexKeys(rec, d.Keys.KeyFields)
+// reindex adds the keys of indexes that differ from the stored ones.
+func (x *itemDiff) reindex() error {
+	keys, err := x.m.IndexKeys(x.rec, x.Keys.KeyFields)
 	for j, now := range keys {
-		a := item.Assignment{Name: rec.Item.Derived[j].Name, Index: item.Indexed, Value: now}
+		name := x.rec.Item.Derived[j].Name
 		switch {
-		case r.Projection != nil && !d.o.Reindex && !changesKey(rec.Item, j, sets, removes):
-		case r.Projection.Reads(a.Name) && attr.Same(r.IndexKey(j), now):
-		case now == nil:
-			removes = append(removes, a)
+		case x.r.Projection != nil && !x.o.Reindex && !x.changesKey(j):
+		case x.r.Projection.Reads(name) && attr.Same(x.r.IndexKey(j), now):
 		default:
-			sets = append(sets, a)
+			x.assign(item.Assignment{Name: name, Index: item.Indexed, Value: now})
 		}
 	}
-	return sets, removes, err
+	return err
 }
 
-// changesKey reports whether assignments change a field that a key of an index names.
-func changesKey(it *schema.Item, derived int, sets, removes []item.Assignment) bool {
-	return slices.ContainsFunc(it.Derived[derived].Sources, func(src schema.Source) bool {
-		return slices.ContainsFunc(slices.Concat(sets, removes), func(a item.Assignment) bool {
-			return a.Index >= 0 && slices.Equal(it.Attributes[a.Index].Value.Path, src.Value.Path)
+// changesKey reports whether a field changes that a key of an index names.
+func (x *itemDiff) changesKey(derived int) bool {
+	return slices.ContainsFunc(x.rec.Item.Derived[derived].Sources, func(src schema.Source) bool {
+		return slices.ContainsFunc(slices.Concat(x.sets, x.removes), func(a item.Assignment) bool {
+			return a.Index >= 0 && slices.Equal(x.rec.Item.Attributes[a.Index].Value.Path, src.Value.Path)
 		})
 	})
 }
 
 // checkRead refuses a change of an attribute that was not read. It also refuses a new key of an index if the key names
 // an attribute that was not read.
-func (d *differ) checkRead(it *schema.Item, r *snapshot.Stored, sets, removes []item.Assignment) error {
-	for _, a := range slices.Concat(sets, removes) {
+func (x *itemDiff) checkRead() error {
+	it, r := x.rec.Item, x.r
+	for _, a := range slices.Concat(x.sets, x.removes) {
 		switch {
 		case a.Index >= 0 && !r.Projection.Loads(it.Attributes[a.Index]):
 			return &NotLoaded{Field: it.Attributes[a.Index].Value.Name, At: r.Place}
 		case a.Index == item.Expiry && !r.Projection.Reads(a.Name):
 			return &NotLoaded{Field: it.Expiry.Name, At: r.Place}
-		case a.Index == item.Indexed:
-			if err := d.checkKeyRead(it, r, it.DerivedKey(a.Name)); err != nil {
-				return err
-			}
+		case a.Index != item.Indexed:
+			continue
 		}
-	}
-	return nil
-}
-
-func (d *differ) checkKeyRead(it *schema.Item, r *snapshot.Stored, derived int) error {
-	k := it.Derived[derived]
-	for _, a := range it.Attributes {
-		named := slices.ContainsFunc(k.Sources, func(src schema.Source) bool {
-			return src.From != schema.FromModel && slices.Equal(src.Value.Path, a.Value.Path)
-		})
-		if named && !r.Projection.Loads(a) {
-			return &NotLoaded{Field: a.Value.Name, Needs: "the key " + k.Name + " of an index", At: r.Place}
+		k := it.Derived[it.DerivedKey(a.Name)]
+		for _, a := range it.Attributes {
+			named := slices.ContainsFunc(k.Sources, func(src schema.Source) bool {
+				return src.From != schema.FromModel && slices.Equal(src.Value.Path, a.Value.Path)
+			})
+			if named && !r.Projection.Loads(a) {
+				return &NotLoaded{Field: a.Value.Name, Needs: "the key " + k.Name + " of an index", At: r.Place}
+			}
 		}
 	}
 	return nil
@@ -421,31 +427,32 @@ func (d *differ) checkKeyRead(it *schema.Item, r *snapshot.Stored, derived int) 
 
 // clear removes all of the item's attributes that the model knows, and leaves others.
 func (d *differ) clear(rec model.Record, r *snapshot.Stored) {
-	var removes []item.Assignment
+	x := &itemDiff{differ: d, rec: rec, r: r, old: d.s.Old}
 	for i, a := range rec.Item.Attributes {
 		if r.Sizes[i] > 0 {
-			removes = append(removes, item.Assignment{Name: a.Name, Index: i})
+			x.removes = append(x.removes, item.Assignment{Name: a.Name, Index: i})
 		}
-		removes = appendFormer(removes, r, i)
+		x.removeFormer(i)
 	}
 	for j, k := range rec.Item.Derived {
 		if r.IndexKey(j) != nil {
-			removes = append(removes, item.Assignment{Name: k.Name, Index: item.Indexed})
+			x.removes = append(x.removes, item.Assignment{Name: k.Name, Index: item.Indexed})
 		}
 	}
-	sets, removes := d.expiry(rec, r, d.s.Old, nil, removes)
-	d.write(rec, r, sets, removes)
+	x.expiry()
+	x.write()
 }
 
 // write notes the update of a stored item, or where that would not do its replacement.
-func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) {
-	if len(sets)+len(removes) == 0 {
+func (x *itemDiff) write() {
+	d, rec, r := x.differ, x.rec, x.r
+	if !x.writes() {
 		d.keep(rec.Item, r, rec.Pos)
 		return
 	}
 	r.Order = rec.Pos.Index
 	ch := of(d.m, write.Update, rec.Item, r)
-	ch.Record, ch.Pos, ch.Set, ch.Remove = rec.Value, rec.Pos, sets, removes
+	ch.Record, ch.Pos, ch.Set, ch.Remove = rec.Value, rec.Pos, x.sets, x.removes
 	for j, a := range ch.Set {
 		if a.Index >= 0 && rec.Item.Attributes[a.Index].Large.External() && !attr.Same(a.Value, r.Opaque[a.Index]) {
 			v, err := ch.encode(d.m, a.Index, a.Value)
@@ -456,12 +463,11 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 			ch.Set[j].Value = v
 		}
 	}
-	sets = ch.Set
 	ch.NewSize = r.Size + d.m.Reserved.Grows(r.Header, d.m.DropsMark(rec.Item))
-	for _, a := range sets {
+	for _, a := range ch.Set {
 		ch.NewSize += attr.AttributeSize(a.Name, a.Value) - r.StoredSize(rec.Item, a)
 	}
-	for _, a := range removes {
+	for _, a := range ch.Remove {
 		ch.NewSize -= r.StoredSize(rec.Item, a)
 	}
 	if ch.Unread = r.Projection != nil; !ch.Unread { // a part of an item can neither be replaced nor lose other values

@@ -157,22 +157,6 @@ func expiryOf(m *model.Model, it *schema.Item, v, rec any) types.AttributeValue 
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.Unix(), 10)}
 }
 
-// expiry adds the change of the item's expiry.
-func (d *differ) expiry(rec model.Record, r *snapshot.Stored, old any, sets,
-	removes []item.Assignment,
-) ([]item.Assignment, []item.Assignment) {
-	was, now := expiryOf(d.m, rec.Item, d.s.Old, old), expiryOf(d.m, rec.Item, d.v, rec.Value)
-	a := d.m.Reserved.AssignExpiry(now)
-	switch {
-	case attr.Same(was, now):
-	case now != nil:
-		sets = append(sets, a)
-	case r == nil || r.Expiry > 0:
-		removes = append(removes, a)
-	}
-	return sets, removes
-}
-
 // keptExpiry returns the stored expiry of an item, unless it changed to now. old is the record as it was read. If the
 // root item has the expiry and was not loaded, the expiry did not change.
 func (d *differ) keptExpiry(
