@@ -237,6 +237,9 @@ func (ch *PatchItem) Rewrite(stored item.Attributes) error {
 	return ch.check()
 }
 
+// someToken has the size of each incarnation.
+var someToken = item.NewToken()
+
 // ReckonIncarnation gives the items that are put the sizes that they have with an incarnation, which
 // most root items have: for a plan, before the root item is read.
 func (x *Patch) ReckonIncarnation() {
@@ -245,13 +248,11 @@ func (x *Patch) ReckonIncarnation() {
 		if ch.demand != toAdd && ch.demand != toReplace {
 			continue
 		}
-		was := ch.knowledge
+		was, request := ch.knowledge, ch.Request
 		x.expiry = item.Epoch(x.m.Now())
-		ch.learn(knowledge{state: isBound, incarnation: item.NewToken()})
-		size, entries, indexed := ch.NewSize, ch.Entries, ch.Indexed
-		x.expiry = expiry
-		ch.learn(was)
-		ch.NewSize, ch.Entries, ch.Indexed = size, entries, indexed
+		ch.learn(knowledge{state: isBound, incarnation: someToken})
+		request.NewSize, request.Entries, request.Indexed = ch.NewSize, ch.Entries, ch.Indexed
+		x.expiry, ch.knowledge, ch.Request = expiry, was, request
 	}
 }
 

@@ -76,7 +76,11 @@ func (ch *PatchItem) ask() asked {
 
 // load adds the attributes that the item has as one of its entity.
 func (x asked) load() loaded {
-	ch, identity := x.PatchItem, []item.Assignment(nil)
+	ch := x.PatchItem
+	if x.carries == nothing {
+		return loaded(x)
+	}
+	identity := make([]item.Assignment, 0, 2)
 	if ch.incarnation != nil {
 		identity = append(identity, ch.Reserved.AssignIncarnation(ch.incarnation))
 	}
@@ -88,7 +92,6 @@ func (x asked) load() loaded {
 		defaults = slices.Concat(defaults, ch.ofKey)
 	}
 	switch {
-	case x.carries == nothing:
 	case x.carries == sameRoot && ch.incarnation == nil: // writers that have read the root item know of none
 		ch.Defaults = slices.DeleteFunc(slices.Clone(defaults),
 			func(a item.Assignment) bool { return a.Name == ch.Reserved.IncarnationName() })
