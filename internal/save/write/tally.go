@@ -71,7 +71,7 @@ func (t *Tally) MarkReported(requests []*Request) {
 	}
 }
 
-// countWrite counts a write, unless the call ended before a request was sent, as with a canceled context.
+// countWrite counts a write, unless the call ended before a request was sent.
 func (t *Tally) countWrite(w *watch, err error) {
 	if err == nil || !w.seen || w.sent > 0 {
 		t.Requests++
