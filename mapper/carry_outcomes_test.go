@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
@@ -122,7 +123,8 @@ func TestRepeatedSaveAfterLaterMove(t *testing.T) {
 		if !errors.As(err, new(*mapper.OutcomeUnknownError)) || len(now.Value.Entries) != 3 {
 			t.Errorf("%d: %v, but nothing was deleted: %+v", deletes, err, now.Value)
 		}
-		m.SetNow(func() time.Time { return time.Now().Add(16 * time.Minute) }) // the delete cannot arrive any more
+		// The delete cannot arrive any more.
+		door.Mapper.Model(m).Now = func() time.Time { return time.Now().Add(16 * time.Minute) }
 		if _, err = m.Save(ctx, e); !errors.As(err, new(*mapper.ConflictError)) {
 			t.Errorf("%d, later: %v", deletes, err)
 		}

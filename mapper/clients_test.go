@@ -168,12 +168,3 @@ func TestClientNeverRetries(t *testing.T) {
 		}
 	}
 }
-
-// failingScan is a client whose scans fail.
-type failingScan struct{ failingClient }
-
-func (failingScan) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
-	error,
-) {
-	return nil, errCalled
-}

@@ -3,7 +3,6 @@ package mapper
 import (
 	"errors"
 	"reflect"
-	"time"
 
 	"github.com/itemize/itemize/internal/model/codec"
 	"github.com/itemize/itemize/internal/model/schema"
@@ -34,12 +33,6 @@ func (m *Mapper[T]) Unchanged(e *Entity[T]) error {
 	}
 	return nil
 }
-
-// SetNow has the model's clock show another time.
-func (m *Mapper[T]) SetNow(now func() time.Time) { m.engine.model.Now = now }
-
-// SetPartSize stores large values in parts of that many bytes.
-func (m *Mapper[T]) SetPartSize(bytes int) { m.engine.model.PartSize = bytes }
 
 // Total is a row of totals.
 type Total = total

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
@@ -392,7 +393,7 @@ func TestTimeToLiveOfAll(t *testing.T) {
 		t.Errorf("the entity may be live by another clock: %v", err)
 	}
 	must(m.Load(ctx, m.Key("1").Prefix("L#")))(t)
-	m.SetNow(func() time.Time { return time.Now().Add(15 * time.Minute) })
+	door.Mapper.Model(m).Now = func() time.Time { return time.Now().Add(15 * time.Minute) }
 	must(m.Save(ctx, m.New(v)))(t) // over the expired
 }
 

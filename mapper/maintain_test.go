@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/testengine"
@@ -227,7 +228,7 @@ func TestMaintain(t *testing.T) {
 		}
 	}
 	// What begins next month is created this month.
-	m.SetNow(func() time.Time { return month(1) })
+	door.Mapper.Model(m).Now = func() time.Time { return month(1) }
 	if r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t); len(r.Steps) != 2 ||
 		!strings.Contains(r.Steps[0].String(), month(3).Format("2006-01")) {
 		t.Errorf("%v", r.Steps)
@@ -316,7 +317,7 @@ func TestMaintainNotMine(t *testing.T) {
 		state(t, m, c.Client) != "-3, -1, 0 ttl, 1 ttl" {
 		t.Errorf("%v: %s", r.Differences, state(t, m, c.Client))
 	}
-	m.SetNow(func() time.Time { return month(3) })
+	door.Mapper.Model(m).Now = func() time.Time { return month(3) }
 	if _, err := tables.Maintain(ctx, m, c, tables.Maintenance{Drop: true}); err == nil ||
 		!strings.Contains(err.Error(), "nothing is dropped") {
 		t.Errorf("dropped by a wrong clock: %v", err)

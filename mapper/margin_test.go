@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
@@ -33,7 +34,7 @@ func TestFastClockReplacesNothing(t *testing.T) {
 	table, client := mapper.Table(testengine.Table(t, "PK:S", "SK:S")), testengine.Start(t).Client()
 	slow := must(mapper.New[tenure](client, table))(t)
 	fast := must(mapper.New[tenure](client, table))(t)
-	fast.SetNow(func() time.Time { return time.Now().Add(20 * time.Minute) })
+	door.Mapper.Model(fast).Now = func() time.Time { return time.Now().Add(20 * time.Minute) }
 	soon := time.Now().Add(10 * time.Minute).Truncate(time.Second)
 	e := slow.New(tenure{ID: "1", Owner: "slow", Ends: soon, Notes: []tenureNote{{1, "slow", soon}}})
 	must(slow.Save(ctx, e))(t)
@@ -74,12 +75,12 @@ func TestFastClockReplacesNothing(t *testing.T) {
 	// A lease of a second: the margin is as short as the clocks are exact.
 	second := must(mapper.New[tenure](client, table, mapper.ExpiryMargin(time.Second)))(t)
 	ends := time.Now().Truncate(time.Second) // the clock stands, so that a slow machine changes nothing
-	second.SetNow(func() time.Time { return ends })
+	door.Mapper.Model(second).Now = func() time.Time { return ends }
 	must(second.Save(ctx, second.New(tenure{ID: "2", Owner: "a", Ends: ends})))(t)
 	if _, err := second.Save(ctx, second.New(tenure{ID: "2", Owner: "b"})); !errors.Is(err, mapper.ErrExists) {
 		t.Error(err)
 	}
-	second.SetNow(func() time.Time { return ends.Add(2 * time.Second) })
+	door.Mapper.Model(second).Now = func() time.Time { return ends.Add(2 * time.Second) }
 	must(second.Save(ctx, second.New(tenure{ID: "2", Owner: "b"})))(t)
 	if _, err := mapper.New[tenure](client, table, mapper.ExpiryMargin(-1)); err == nil {
 		t.Error("a negative margin")

@@ -84,3 +84,23 @@ func TestBulkLoadIsObserved(t *testing.T) {
 		t.Errorf("%+v, %+v, %+v", row, r, plan)
 	}
 }
+
+// telemetry. A scan that ends with an item that does not decode
+// is no success.
+func TestScanErrorIsObserved(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	var totals mapper.Totals
+	m := must(mapper.New[account](testengine.Start(t).Client(), mapper.Table(table), mapper.Observe(&totals)))(t)
+	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": s("x")})
+	failed := 0
+	for _, err := range m.Scan(ctx) {
+		if err != nil {
+			failed++
+		}
+	}
+	if rows := totals.Rows(); failed != 1 || rows[0].Errors != 1 {
+		t.Errorf("%d errors, observed %d", failed, rows[0].Errors)
+	}
+}

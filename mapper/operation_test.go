@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -238,49 +237,6 @@ func TestExhaustedTakeoverIsNoErrExists(t *testing.T) {
 	m := newAccounts(t, table, claimed(t, table), 1)
 	_, err := m.Save(request.WithoutPauses(context.Background()), m.New(account{ID: "1", Counter: 2, Left: "x"}))
 	if err == nil || errors.Is(err, mapper.ErrExists) || !errors.As(err, new(*mapper.ConflictError)) {
-		t.Errorf("%v", err)
-	}
-}
-
-// A bulk load whose context ends does not count an entity as failed, so that a resumed load writes it.
-func TestCanceledBulkLoadResumesAtEntity(t *testing.T) {
-	t.Parallel()
-	table := testengine.Table(t, "PK:S", "SK:S")
-	f := claimed(t, table)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	change, tries := f.late, 0
-	f.late = func(q *http.Request) bool {
-		if operation(q) == "TransactWriteItems" {
-			if tries++; tries == 3 {
-				cancel()
-			}
-		}
-		return change(q)
-	}
-	m := newAccounts(t, table, f, 1)
-	report, err := m.BulkLoad(ctx,
-		mapper.NoErrors(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
-	if numberOf(report.Next) != 0 || report.Failed != 0 || !errors.Is(err, context.Canceled) {
-		t.Errorf("next %d, %v: %v", numberOf(report.Next), report.Failures, err)
-	}
-}
-
-// The error that ends a bulk load is found by errors.As.
-func TestBulkLoadErrorIsPublic(t *testing.T) {
-	t.Parallel()
-	table := testengine.Table(t, "PK:S", "SK:S")
-	f := claimed(t, table)
-	f.late, f.pick = nil, func() fault {
-		if f.log[len(f.log)-1] == "TransactWriteItems" {
-			return dropAnswer
-		}
-		return none
-	}
-	m := newAccounts(t, table, f, 1)
-	_, err := m.BulkLoad(request.WithoutPauses(context.Background()),
-		mapper.NoErrors(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
-	if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
 		t.Errorf("%v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/models"
@@ -184,7 +185,7 @@ func TestExpiredRootIsNotRevived(t *testing.T) {
 	m := newMapper[lease](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(2 * time.Second), Parts: []part{{1, "mine"}}})))(t)
 	a := must(m.Load(ctx, m.Key("1")))(t)
-	m.SetNow(func() time.Time { return time.Now().Add(3 * time.Second) })
+	door.Mapper.Model(m).Now = func() time.Time { return time.Now().Add(3 * time.Second) }
 	_, added := handmade.Elements[lease, part]{
 		Node: handmade.Node(m.Key("1")),
 		Item: 2,

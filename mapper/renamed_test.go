@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
@@ -173,114 +172,6 @@ func TestAfterLoadMustNotChangeElementKey(t *testing.T) {
 	_, err := query.Of[rekeyNote](m.Key("1").Prefix("NOTE#")).Collect(ctx, m)
 	if err == nil || !strings.Contains(err.Error(), "which its key names") {
 		t.Error("a query:", err)
-	}
-}
-
-// The limit of Merge reads as much as the limit of one query. (It was once ignored for reads.)
-func TestMultiTypeQueryLimitBoundsReads(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	c, table := testengine.Start(t).Client(), testengine.Table(t, "PK:S", "SK:S")
-	buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
-	v := buyer{ID: "1", Name: "n"}
-	for n := range 60 {
-		v.Notes = append(v.Notes, part{n, string(make([]byte, 4000))})
-		v.Wishes = append(v.Wishes, buyerWish{n, "x"})
-	}
-	must(buyers.Save(ctx, buyers.New(v)))(t)
-	notes, wishes := query.Of[part](buyers.Key("1").Prefix("NOTE#")),
-		query.Of[buyerWish](buyers.Key("1").Prefix("WISH#"))
-	var a, b mapper.Receipt
-	must(notes.Limit(1).Collect(ctx, buyers, mapper.ReceiptTo(&a)))(t)
-	must(query.Merge(notes.On(buyers), wishes.On(buyers)).Limit(1).Collect(ctx, mapper.ReceiptTo(&b)))(t)
-	t.Logf("alone:\n%v\ntogether:\n%v", &a, &b)
-	if fmt.Sprint(&a) != fmt.Sprint(&b) {
-		t.Error("Limit(1) of Merge reads more than that of one query")
-	}
-}
-
-type bareOrder struct {
-	_     struct{}       `ddb:"table=shop"`
-	Buyer string         `ddb:"pk=BUYER#{Buyer}"`
-	Code  string         `ddb:"sk=ORDER#{Code}"`
-	Total int            `ddb:"sk=ORDER#{Code}"`
-	Lines []purchaseLine `ddb:"sk=ORDER#{^Code}#LINE#{Line:02}"`
-}
-
-// Merge yields what the queries yield by themselves.
-func TestMultiTypeQueryYieldsWhatItsQueriesYield(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	table := testengine.Table(t, "PK:S", "SK:S")
-	seed := draws.Seed(t)
-	for _, size := range []int32{1, 2, 3, 4, 100} {
-		c := &small{Client: testengine.Start(t).Client(), n: size}
-		buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
-		orders, err := mapper.New[bareOrder](c, mapper.Table(table))
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := fmt.Sprint(size)
-		must(buyers.Save(ctx,
-			buyers.New(buyer{
-				ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}},
-				Wishes: []buyerWish{{1, "x"}, {2, "y"}},
-			})))(t)
-		for _, code := range []string{"a", "a!", "a!!", "a b", "ab", "b"} {
-			must(orders.Save(ctx,
-				orders.New(bareOrder{Buyer: id, Code: code, Lines: []purchaseLine{{1, "s"}, {2, "t"}}})))(t)
-		}
-		key := buyers.Key(id)
-		notes, wishes, bought := query.Of[part](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#")),
-			query.Of[bareOrder](orders.Key(id))
-		for _, drawn := range draws.Some(seed+uint64(size), 24, draws.Times(2, draws.All, draws.All)) {
-			limit, rev := drawn/2, drawn%2 == 1
-			n, w, o := notes, wishes, bought
-			j := query.Merge(wishes.On(buyers), notes.On(buyers), bought.On(orders)).Limit(limit)
-			if rev {
-				n, w, o, j = n.Reverse(), w.Reverse(), o.Reverse(), j.Reverse()
-			}
-			var want [3][]string
-			for x, err := range n.Refs(ctx, buyers) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				want[0] = append(want[0], x.Sort)
-			}
-			for x, err := range o.Refs(ctx, orders) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				want[1] = append(want[1], fmt.Sprint(x.Sort, len(x.Value.Lines)))
-			}
-			for x, err := range w.Refs(ctx, buyers) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				want[2] = append(want[2], x.Sort)
-			}
-			if rev {
-				want[0], want[2] = want[2], want[0]
-			}
-			all := slices.Concat(want[:]...)
-			if limit > 0 {
-				all = all[:min(limit, len(all))]
-			}
-			var got []string
-			for _, x := range must(j.Collect(ctx))(t) {
-				switch x := x.(type) {
-				case query.Ref[part]:
-					got = append(got, x.Sort)
-				case query.Ref[buyerWish]:
-					got = append(got, x.Sort)
-				case query.Ref[bareOrder]:
-					got = append(got, fmt.Sprint(x.Sort, len(x.Value.Lines)))
-				}
-			}
-			if !slices.Equal(got, all) {
-				t.Errorf("answers of %d, limit %d, reverse %v:\n got %v\nwant %v", size, limit, rev, got, all)
-			}
-		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -221,4 +222,13 @@ func TestScanMany(t *testing.T) {
 	if took.Seconds() < (r.Predicted().RCU.Expected-2*rate)/rate { // nobody waits for the last answers of segments
 		t.Errorf("faster than %v RCU a second", rate)
 	}
+}
+
+// failingScan is a client whose scans fail.
+type failingScan struct{ failingClient }
+
+func (failingScan) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
+	error,
+) {
+	return nil, errCalled
 }

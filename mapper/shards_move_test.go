@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -256,8 +257,8 @@ func TestShardsExpired(t *testing.T) {
 		held = append(held, e)
 	}
 	later := func() time.Time { return time.Now().Add(2100 * time.Millisecond) }
-	a.SetNow(later)
-	b.SetNow(later)
+	door.Mapper.Model(a).Now = later
+	door.Mapper.Model(b).Now = later
 	for i, e := range held {
 		must(b.Save(ctx, b.New(written{Day: "d", ID: fmt.Sprint(i), Exp: time.Now().Add(time.Hour)})))(t)
 		e.Value.Exp = time.Now().Add(time.Hour)

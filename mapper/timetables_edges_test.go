@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -223,12 +224,12 @@ func TestTimeTablesWindow(t *testing.T) {
 	}
 	q := inTime[gauge]("d").Before(month(1)).Limit(1)
 	page := must(q.Page(ctx, m))(t)
-	m.SetNow(func() time.Time { return month(1) }) // the table of the first page is not kept any more
+	door.Mapper.Model(m).Now = func() time.Time { return month(1) } // the table of the first page is not kept any more
 	next := must(q.After(page.Next).Page(ctx, m))(t)
 	if len(next.Items) != 1 || next.Items[0].ID != "-1 0" {
 		t.Errorf("%+v", next.Items)
 	}
-	m.SetNow(func() time.Time { return month(9) })
+	door.Mapper.Model(m).Now = func() time.Time { return month(9) }
 	if last, err := q.After(next.Next).Page(ctx, m); err != nil || len(last.Items) > 0 {
 		t.Errorf("%+v, %v", last, err)
 	}
@@ -241,7 +242,7 @@ func TestTimeTablesWindow(t *testing.T) {
 	}
 	fires := query.Of[alarm](alarms.Index("byKind", "fire").AtMost(month(1).Add(-1))).Limit(1)
 	first := must(fires.Page(ctx, alarms))(t)
-	alarms.SetNow(func() time.Time { return month(1) })
+	door.Mapper.Model(alarms).Now = func() time.Time { return month(1) }
 	if rest := must(fires.After(first.Next).Page(ctx, alarms))(t); first.Items[0].ID != "-1" || len(rest.Items) != 1 ||
 		rest.Items[0].ID != "0" {
 		t.Errorf("%+v, then %+v", first.Items, rest.Items)
@@ -249,7 +250,7 @@ func TestTimeTablesWindow(t *testing.T) {
 	june := func() time.Time { return time.Date(2026, time.June, 15, 0, 0, 0, 0, time.UTC) }
 	client := &asked{}
 	y := timed[yearly](t, client, months(2026, time.April, 4), mapper.InTimeTables(mapper.TimeTables{Keep: 2}))
-	y.SetNow(june)
+	door.Mapper.Model(y).Now = june
 	must(y.Save(ctx, y.New(yearly{At: june(), ID: "1"})))(t)
 	client.took()
 	if n, err := query.Of[yearly](y.Key(june())).Limit(1).Count(ctx, y); err != nil || n != 1 {
@@ -436,7 +437,7 @@ func TestMaintainWithCare(t *testing.T) {
 	})
 	t.Run("cooled by a wrong clock", func(t *testing.T) {
 		m, c := maintained(t, []int{0}, mapper.TimeTables{})
-		m.SetNow(func() time.Time { return month(5) })
+		door.Mapper.Model(m).Now = func() time.Time { return month(5) }
 		_, err := tables.Maintain(ctx, m, c,
 			tables.Maintenance{Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{
 				nil,
