@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -36,19 +37,19 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	clean := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
 	for _, id := range []string{"1", "2"} {
-		v := six(id, "text \"with\" \\ escapes\n\u00e9\U0001F600")
+		v := kit.Six(id, "text \"with\" \\ escapes\n\u00e9\U0001F600")
 		v.Left, v.Right, v.Flags = "left", "", map[string]bool{"a": true, "b": false}
-		must(clean.Save(ctx, clean.New(v)))(t)
+		kit.Must(clean.Save(ctx, clean.New(v)))(t)
 	}
-	newRaw(t, table).set("ACCOUNT#1", "HEAD", "unknown", m2(item{"l": s("x")}))
+	kit.NewForeign(t, table).Set("ACCOUNT#1", "HEAD", "unknown", kit.M(kit.Item{"l": kit.S("x")}))
 	type results struct {
-		Account  account
-		Entries  []part
-		Page     []part
+		Account  kit.Account
+		Entries  []kit.Part
+		Page     []kit.Part
 		Scanned  int
-		Many     []account
+		Many     []kit.Account
 		Consumed float64
 		Saved    int
 	}
@@ -59,15 +60,15 @@ func TestAnswers(t *testing.T) {
 	} {
 		var s seen
 		c := testengine.Start(t).Client(func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, s.add) })
-		m := must(mapper.New[account](c, append(options, mapper.Table(table))...))(t)
+		m := kit.Must(mapper.New[kit.Account](c, append(options, mapper.Table(table))...))(t)
 		var got results
 		var receipt mapper.Receipt
-		e := must(m.Load(ctx, m.Key("1"), mapper.Strong(), mapper.ReceiptTo(&receipt)))(t)
+		e := kit.Must(m.Load(ctx, m.Key("1"), mapper.Strong(), mapper.ReceiptTo(&receipt)))(t)
 		got.Account, got.Consumed = e.Value, receipt.Consumed.RCU
-		q := query.Of[part](m.Key("1").Prefix("ENTRY#"))
-		got.Entries = must(q.Collect(ctx, m, mapper.Strong()))(t)
-		page := must(q.Limit(2).Page(ctx, m, mapper.Strong()))(t)
-		page = must(q.Limit(2).After(page.Next).Page(ctx, m, mapper.Strong()))(t)
+		q := query.Of[kit.Part](m.Key("1").Prefix("ENTRY#"))
+		got.Entries = kit.Must(q.Collect(ctx, m, mapper.Strong()))(t)
+		page := kit.Must(q.Limit(2).Page(ctx, m, mapper.Strong()))(t)
+		page = kit.Must(q.Limit(2).After(page.Next).Page(ctx, m, mapper.Strong()))(t)
 		got.Page = page.Items
 		for e, err := range m.Scan(ctx, mapper.Strong()) {
 			if err != nil {
@@ -75,7 +76,7 @@ func TestAnswers(t *testing.T) {
 			}
 			got.Scanned += len(e.Value.Entries)
 		}
-		for _, e := range must(m.LoadMany(ctx, []query.Selection[account]{m.Key("1"), m.Key("2").Item("HEAD")},
+		for _, e := range kit.Must(m.LoadMany(ctx, []query.Selection[kit.Account]{m.Key("1"), m.Key("2").Item("HEAD")},
 			mapper.Strong()))(t) {
 			got.Many = append(got.Many, e.Value)
 		}
@@ -83,7 +84,7 @@ func TestAnswers(t *testing.T) {
 		// a save compares with the items that were read, including unknown attributes
 		for _, now := range []string{"changed", text} {
 			e.Value.Entries[0].Text = now
-			got.Saved += len(must(m.Save(ctx, e))(t).Predicted().Items)
+			got.Saved += len(kit.Must(m.Save(ctx, e))(t).Predicted().Items)
 		}
 		got.Account.Entries = got.Account.Entries[1:]
 		if want == nil {

@@ -13,33 +13,23 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
-
-// wantError checks an error's text, and that no request was sent for it.
-func wantError(t *testing.T, receipt *mapper.Receipt, err error, want string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v\nwant %s", err, want)
-	}
-	if receipt != nil && receipt.Predicted().Requests != 0 {
-		t.Errorf("%d requests were sent before: %v", receipt.Predicted().Requests, err)
-	}
-}
 
 // Key fields may not change after the load, unless Move is set and everything is loaded. Then all items
 // move, with the attributes that the model does not know.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users, r := newUsers(t)
-	must(users.Save(ctx, users.New(someUser("1"))))(t)
-	r.set("USER#1", "U#Information", "unknown", s("kept"))
-	r.set("USER#1", "M#Card#visa", "unknown", s("kept"))
-	r.put(item{"PK": s("USER#1"), "SK": s("X#Unknown"), "a": s("stays")})
-	e := must(users.Load(ctx, users.Key("1")))(t)
+	users, r := kit.NewUsers(t)
+	kit.Must(users.Save(ctx, users.New(kit.SomeUser("1"))))(t)
+	r.Set("USER#1", "U#Information", "unknown", kit.S("kept"))
+	r.Set("USER#1", "M#Card#visa", "unknown", kit.S("kept"))
+	r.Put(kit.Item{"PK": kit.S("USER#1"), "SK": kit.S("X#Unknown"), "a": kit.S("stays")})
+	e := kit.Must(users.Load(ctx, users.Key("1")))(t)
 	e.Value.ID = "2"
 	receipt, err := users.Save(ctx, e)
 	var changed *mapper.ValueError
@@ -48,28 +38,28 @@ func TestMove(t *testing.T) {
 		receipt.Predicted().Requests != 0 {
 		t.Errorf("%v", err)
 	}
-	part := must(users.Load(ctx, users.Key("1").Prefix("U#")))(t)
+	part := kit.Must(users.Load(ctx, users.Key("1").Prefix("U#")))(t)
 	part.Value.ID = "2"
 	receipt, err = users.Save(ctx, part, mapper.Move())
-	wantError(t, receipt, err,
-		"mapper_test.user.ID: Move needs the whole entity, but only a part was loaded: load it by its key")
+	kit.WantError(t, receipt, err,
+		"kit.User.ID: Move needs the whole entity, but only a part was loaded: load it by its key")
 
-	plan := must(users.PlanSave(e, mapper.Move()))(t)
-	receipt = must(users.Save(ctx, e, mapper.Move()))(t)
+	plan := kit.Must(users.PlanSave(e, mapper.Move()))(t)
+	receipt = kit.Must(users.Save(ctx, e, mapper.Move()))(t)
 	if plan.WCU != receipt.Predicted().WCU || !plan.RCU.Contains(receipt.Consumed.RCU) ||
 		len(receipt.Predicted().Items) != 18 || receipt.Predicted().Requests != 2 || len(receipt.LeftBehind) > 0 {
 		t.Errorf("%v", receipt)
 	}
-	want := someUser("2")
-	got := must(users.Load(ctx, users.Key("2")))(t)
-	if d := cmp.Diff(want, got.Value, userOptions); d != "" {
+	want := kit.SomeUser("2")
+	got := kit.Must(users.Load(ctx, users.Key("2")))(t)
+	if d := cmp.Diff(want, got.Value, kit.UserOptions); d != "" {
 		t.Error(d)
 	}
-	if text(r.get("USER#2", "U#Information")["unknown"]) != "kept" ||
-		text(r.get("USER#2", "M#Card#visa")["unknown"]) != "kept" {
+	if kit.Text(r.Get("USER#2", "U#Information")["unknown"]) != "kept" ||
+		kit.Text(r.Get("USER#2", "M#Card#visa")["unknown"]) != "kept" {
 		t.Error("unknown attributes did not move")
 	}
-	if left := r.all("USER#1"); len(left) != 1 || left["X#Unknown"] == nil {
+	if left := r.All("USER#1"); len(left) != 1 || left["X#Unknown"] == nil {
 		t.Errorf("left: %v", left)
 	}
 	if _, err := users.Load(ctx, users.Key("1")); !errors.Is(err, mapper.ErrNotFound) {
@@ -77,8 +67,8 @@ func TestMove(t *testing.T) {
 	}
 	// The entity can be used under its new key.
 	e.Value.Email = "moved"
-	must(users.Save(ctx, e))(t)
-	must(users.Save(ctx, users.New(someUser("3"))))(t)
+	kit.Must(users.Save(ctx, e))(t)
+	kit.Must(users.Save(ctx, users.New(kit.SomeUser("3"))))(t)
 	e.Value.ID = "3"
 	_, err = users.Save(ctx, e, mapper.Move())
 	if !errors.Is(err, mapper.ErrExists) {
@@ -87,14 +77,14 @@ func TestMove(t *testing.T) {
 	// It moves at once, or not.
 	e.Value.ID = "4"
 	receipt, err = users.Save(ctx, e, mapper.Move(), mapper.Independent())
-	wantError(t, receipt, err,
-		"mapper_test.user: Independent and Move exclude each other, since an entity moves in one transaction: leave "+
+	kit.WantError(t, receipt, err,
+		"kit.User: Independent and Move exclude each other, since an entity moves in one transaction: leave "+
 			"one out")
 	for i := range 100 {
-		e.Value.Public = append(e.Value.Public, wish{AddedAt: day(12, 1).Add(time.Duration(i) * time.Hour)})
+		e.Value.Public = append(e.Value.Public, kit.Wish{AddedAt: kit.Day(12, 1).Add(time.Duration(i) * time.Hour)})
 	}
 	receipt, err = users.Save(ctx, e, mapper.Move())
-	wantError(t, receipt, err, "an entity moves in one transaction: insert a copy under the new key, with Staged, "+
+	kit.WantError(t, receipt, err, "an entity moves in one transaction: insert a copy under the new key, with Staged, "+
 		"and delete the old one")
 }
 
@@ -102,115 +92,116 @@ func TestMove(t *testing.T) {
 func TestOptionsThatContradict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users, _ := newUsers(t)
-	e := users.New(someUser("1"))
+	users, _ := kit.NewUsers(t)
+	e := users.New(kit.SomeUser("1"))
 	for _, c := range []struct {
 		options []mapper.WriteOption
 		want    string
 	}{
 		{
 			[]mapper.WriteOption{mapper.Independent(), mapper.Staged()},
-			"mapper_test.user: Independent and Staged exclude each other: use one of them",
+			"kit.User: Independent and Staged exclude each other: use one of them",
 		},
 		{
 			[]mapper.WriteOption{mapper.Independent(), mapper.CheckLoaded()},
-			"mapper_test.user: Independent and CheckLoaded exclude each other, since only a transaction checks " +
+			"kit.User: Independent and CheckLoaded exclude each other, since only a transaction checks " +
 				"other items: leave one out",
 		},
 		{
 			[]mapper.WriteOption{mapper.Staged(), mapper.CheckLoaded()},
-			"mapper_test.user: Staged and CheckLoaded exclude each other, since only a transaction checks other " +
+			"kit.User: Staged and CheckLoaded exclude each other, since only a transaction checks other " +
 				"items: leave one out",
 		},
 		{
 			[]mapper.WriteOption{mapper.Staged(), mapper.ExactlyOnce()},
-			"mapper_test.user: Staged and ExactlyOnce exclude each other: use one of them",
+			"kit.User: Staged and ExactlyOnce exclude each other: use one of them",
 		},
 	} {
 		receipt, err := users.Save(ctx, e, c.options...)
-		wantError(t, receipt, err, c.want)
+		kit.WantError(t, receipt, err, c.want)
 		_, err = users.PlanSave(e, c.options...)
-		wantError(t, nil, err, c.want)
+		kit.WantError(t, nil, err, c.want)
 	}
 	receipt, err := users.Delete(ctx, e)
-	wantError(t, receipt, err,
-		"mapper_test.user: the entity is not stored: nothing to delete (itemize: item not found)")
-	must(users.Save(ctx, e))(t)
+	kit.WantError(t, receipt, err,
+		"kit.User: the entity is not stored: nothing to delete (itemize: item not found)")
+	kit.Must(users.Save(ctx, e))(t)
 	e.Value.Email = "x"
 	receipt, err = users.Save(ctx, e, mapper.Staged())
-	wantError(t, receipt, err,
-		"mapper_test.user: Staged is for inserts and deletes: save without it, or with Independent")
+	kit.WantError(t, receipt, err,
+		"kit.User: Staged is for inserts and deletes: save without it, or with Independent")
 	receipt, err = users.Delete(ctx, e, mapper.CheckLoaded())
-	wantError(t, receipt, err, "mapper_test.user: CheckLoaded has no effect on a delete, which checks all items "+
+	kit.WantError(t, receipt, err, "kit.User: CheckLoaded has no effect on a delete, which checks all items "+
 		"that it deletes: leave it out")
 	receipt, err = users.DeleteByKey(ctx, users.Key("1").Prefix("U#Address#"), mapper.Staged())
-	wantError(t, receipt, err, "mapper_test.user: Staged deletes a whole entity: select it by its key")
+	kit.WantError(t, receipt, err, "kit.User: Staged deletes a whole entity: select it by its key")
 	receipt, err = users.DeleteByKey(ctx, users.Key("1").Prefix("U#"))
-	wantError(t, receipt, err, "mapper_test.user: the selection includes the root, but not the whole entity, whose "+
-		"other items would remain: select the entity by its key, or leave the root out")
+	kit.WantError(t, receipt, err,
+		"kit.User: the selection includes the root, but not the whole entity, whose "+
+			"other items would remain: select the entity by its key, or leave the root out")
 	receipt, err = users.DeleteByKey(ctx, users.Key("1").Item("X#Unknown"))
-	wantError(t, receipt, err, `mapper_test.user: no item has the sort key "X#Unknown": the templates are `+
+	kit.WantError(t, receipt, err, `kit.User: no item has the sort key "X#Unknown": the templates are `+
 		`U#Information, U#Address#Home, U#Address#Delivery, M#WishList#Public#{AddedAt}, `+
 		`M#WishList#Private#{AddedAt}, M#Card#{key}`)
 	for i := range 120 {
-		e.Value.Public = append(e.Value.Public, wish{AddedAt: day(1, 1).Add(time.Duration(i) * time.Hour)})
+		e.Value.Public = append(e.Value.Public, kit.Wish{AddedAt: kit.Day(1, 1).Add(time.Duration(i) * time.Hour)})
 	}
 	receipt, err = users.Save(ctx, e)
-	wantError(t, receipt, err, "in all (limit 4 MB): save with Independent, one by one, or save in parts")
-	receipt = must(users.Save(ctx, e, mapper.Independent()))(t)
+	kit.WantError(t, receipt, err, "in all (limit 4 MB): save with Independent, one by one, or save in parts")
+	receipt = kit.Must(users.Save(ctx, e, mapper.Independent()))(t)
 	if receipt.Predicted().Requests != 122 || receipt.Consumed.WCU != 121 {
 		t.Errorf("%v", receipt)
 	}
-	other := must(mapper.New[user](testengine.Start(t).Client()))(t)
+	other := kit.Must(mapper.New[kit.User](testengine.Start(t).Client()))(t)
 	receipt, err = other.Save(ctx, e)
-	wantError(t, receipt, err,
-		"mapper_test.user: the entity is nil or of another mapper: make it with New or Load of this mapper")
+	kit.WantError(t, receipt, err,
+		"kit.User: the entity is nil or of another mapper: make it with New or Load of this mapper")
 	receipt, err = users.Save(ctx, nil)
-	wantError(t, receipt, err, "the entity is nil or of another mapper")
-	receipt, err = users.Save(ctx, &mapper.Entity[user]{})
-	wantError(t, receipt, err, "the entity is nil or of another mapper")
+	kit.WantError(t, receipt, err, "the entity is nil or of another mapper")
+	receipt, err = users.Save(ctx, &mapper.Entity[kit.User]{})
+	kit.WantError(t, receipt, err, "the entity is nil or of another mapper")
 }
 
 // The fault of a selection is reported when it is used, before any request.
 func TestBadSelections(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users := must(mapper.New[user](failingClient{}))(t)
+	users := kit.Must(mapper.New[kit.User](kit.Failing{}))(t)
 	k := users.Key("1")
-	for want, sel := range map[string]query.Selection[user]{
-		"mapper_test.user: Key takes 1 values, and got 2: pass ID":                     users.Key("1", "2"),
-		"mapper_test.user: Key takes 1 values, and got 0: pass ID":                     users.Key(),
-		"mapper_test.user: the key field ID takes a string: the value is of type int":  users.Key(1),
-		"mapper_test.user: the key field ID takes a string: the value is nil":          users.Key(nil),
-		`mapper_test.user: {ID} in "USER#{ID}": an empty string in a key: set a value`: users.Key(""),
-		`mapper_test.user: the prefix "U#Add" ends within a segment`:                   k.Prefix("U#Add"),
-		`mapper_test.user: the prefix "M#WishList#Public#2021-1" ends within a segment`: k.Prefix(
+	for want, sel := range map[string]query.Selection[kit.User]{
+		"kit.User: Key takes 1 values, and got 2: pass ID":                     users.Key("1", "2"),
+		"kit.User: Key takes 1 values, and got 0: pass ID":                     users.Key(),
+		"kit.User: the key field ID takes a string: the value is of type int":  users.Key(1),
+		"kit.User: the key field ID takes a string: the value is nil":          users.Key(nil),
+		`kit.User: {ID} in "USER#{ID}": an empty string in a key: set a value`: users.Key(""),
+		`kit.User: the prefix "U#Add" ends within a segment`:                   k.Prefix("U#Add"),
+		`kit.User: the prefix "M#WishList#Public#2021-1" ends within a segment`: k.Prefix(
 			"M#WishList#Public#2021-1",
 		),
-		`mapper_test.user: no table "cards": the model's tables are users`: k.Table("cards"),
-		"mapper_test.user: the sort key of the table \"users\" is of type S, and the value 7 is of type " +
+		`kit.User: no table "cards": the model's tables are users`: k.Table("cards"),
+		"kit.User: the sort key of the table \"users\" is of type S, and the value 7 is of type " +
 			"int": k.Item(7),
 		"the selections are of different entities: load them one by one": query.Join(k,
 			users.Key("2")),
-		"query.Join of no selections: pass at least one":                               query.Join[user](),
+		"query.Join of no selections: pass at least one":                               query.Join[kit.User](),
 		"the selection is nil: make one with the mapper's Key, or with generated code": nil,
-		`mapper_test.user.SK: sort key "": the key is empty: set a value`:              k.Item(""),
+		`kit.User.SK: sort key "": the key is empty: set a value`:                      k.Item(""),
 	} {
 		_, err := users.Load(ctx, sel)
-		wantError(t, nil, err, want)
+		kit.WantError(t, nil, err, want)
 		receipt, err := users.DeleteByKey(ctx, sel)
-		wantError(t, receipt, err, want)
+		kit.WantError(t, receipt, err, want)
 		if sel == nil {
 			continue
 		}
-		_, err = query.Of[wish](sel).Collect(ctx, users)
-		wantError(t, nil, err, want)
+		_, err = query.Of[kit.Wish](sel).Collect(ctx, users)
+		kit.WantError(t, nil, err, want)
 	}
 	for _, p := range []string{
 		"M#", "M#WishList#", "M#WishList#Public#2021-", "M#WishList#Public#2021-11-",
 		"M#WishList#Public#2021-11-14T", "M#WishList#Public#2021-11-14T09:",
 	} {
-		if _, err := users.Load(ctx, k.Prefix(p)); !errors.Is(err, errCalled) {
+		if _, err := users.Load(ctx, k.Prefix(p)); !errors.Is(err, kit.ErrCalled) {
 			t.Errorf("%s: %v", p, err)
 		}
 	}
@@ -221,14 +212,14 @@ func TestBadSelections(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users, _ := newUsers(t)
-	must(users.Save(ctx, users.New(someUser("1"))))(t)
+	users, _ := kit.NewUsers(t)
+	kit.Must(users.Save(ctx, users.New(kit.SomeUser("1"))))(t)
 	calls := 0
-	receipt, err := users.Update(ctx, users.Key("1").Item("U#Information"), func(u *user) error {
+	receipt, err := users.Update(ctx, users.Key("1").Item("U#Information"), func(u *kit.User) error {
 		if calls++; calls == 1 { // another writer is faster
-			e := must(users.Load(ctx, users.Key("1").Item("U#Information")))(t)
+			e := kit.Must(users.Load(ctx, users.Key("1").Item("U#Information")))(t)
 			e.Value.Name = "Quick"
-			must(users.Save(ctx, e))(t)
+			kit.Must(users.Save(ctx, e))(t)
 		}
 		u.Email = u.Name + "@example.com"
 		return nil
@@ -236,15 +227,15 @@ func TestUpdate(t *testing.T) {
 	if err != nil || calls != 2 || receipt.Consumed.WCU != 1 || receipt.Consumed.RCU != 2 {
 		t.Errorf("%d calls, %v, %v", calls, receipt, err)
 	}
-	if e := must(users.Load(ctx, users.Key("1")))(t); e.Value.Email != "Quick@example.com" {
+	if e := kit.Must(users.Load(ctx, users.Key("1")))(t); e.Value.Email != "Quick@example.com" {
 		t.Errorf("stored %q", e.Value.Email)
 	}
 	stop := errors.New("stop")
-	receipt, err = users.Update(ctx, users.Key("1"), func(u *user) error { u.Email = "x"; return stop })
+	receipt, err = users.Update(ctx, users.Key("1"), func(u *kit.User) error { u.Email = "x"; return stop })
 	if !errors.Is(err, stop) || receipt.Consumed.WCU != 0 {
 		t.Errorf("%v, %v", receipt, err)
 	}
-	if _, err := users.Update(ctx, users.Key("2"), func(*user) error { return nil }); !errors.Is(err,
+	if _, err := users.Update(ctx, users.Key("2"), func(*kit.User) error { return nil }); !errors.Is(err,
 		mapper.ErrNotFound) {
 		t.Error(err)
 	}
@@ -254,29 +245,29 @@ func TestUpdate(t *testing.T) {
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users, r := newUsers(t)
-	must(users.Save(ctx, users.New(someUser("1"))))(t)
-	r.put(item{"PK": s("USER#1"), "SK": s("X#Unknown"), "a": s("stays")})
-	receipt := must(users.DeleteByKey(ctx, users.Key("1").Item("M#Card#visa")))(t)
+	users, r := kit.NewUsers(t)
+	kit.Must(users.Save(ctx, users.New(kit.SomeUser("1"))))(t)
+	r.Put(kit.Item{"PK": kit.S("USER#1"), "SK": kit.S("X#Unknown"), "a": kit.S("stays")})
+	receipt := kit.Must(users.DeleteByKey(ctx, users.Key("1").Item("M#Card#visa")))(t)
 	if receipt.Predicted().Requests != 1 || receipt.Consumed.WCU != 1 || receipt.Consumed.RCU != 0 {
 		t.Errorf("%v", receipt)
 	}
-	receipt = must(users.DeleteByKey(ctx, users.Key("1").Prefix("M#WishList#")))(t)
+	receipt = kit.Must(users.DeleteByKey(ctx, users.Key("1").Prefix("M#WishList#")))(t)
 	if receipt.Predicted().Requests != 2 || len(receipt.Predicted().Items) != 4 {
 		t.Errorf("%v", receipt)
 	}
-	e := must(users.Load(ctx, users.Key("1")))(t)
+	e := kit.Must(users.Load(ctx, users.Key("1")))(t)
 	if len(e.Value.Public)+len(e.Value.Private) != 0 || len(e.Value.Cards) != 1 {
 		t.Errorf("left %+v", e.Value)
 	}
 	// As it was loaded, or not at all.
-	other := must(users.Load(ctx, users.Key("1")))(t)
+	other := kit.Must(users.Load(ctx, users.Key("1")))(t)
 	other.Value.Email = "other"
-	must(users.Save(ctx, other))(t)
+	kit.Must(users.Save(ctx, other))(t)
 	_, err := users.Delete(ctx, e)
-	wantConflict(t, err, "U#Information", "changed")
-	must(users.Delete(ctx, other))(t)
-	if left := r.all("USER#1"); len(left) != 1 || left["X#Unknown"] == nil {
+	kit.WantConflict(t, err, "U#Information", "changed")
+	kit.Must(users.Delete(ctx, other))(t)
+	if left := r.All("USER#1"); len(left) != 1 || left["X#Unknown"] == nil {
 		t.Errorf("left: %v", left)
 	}
 	_, err = users.DeleteByKey(ctx, users.Key("1"))
@@ -284,11 +275,11 @@ func TestDelete(t *testing.T) {
 		t.Error(err)
 	}
 	// A deleted entity can be saved again, which inserts it.
-	must(users.Save(ctx, other))(t)
-	if e := must(users.Load(ctx, users.Key("1")))(t); e.Value.Email != "other" {
+	kit.Must(users.Save(ctx, other))(t)
+	if e := kit.Must(users.Load(ctx, users.Key("1")))(t); e.Value.Email != "other" {
 		t.Errorf("%+v", e.Value)
 	}
-	receipt = must(users.DeleteByKey(ctx, users.Key("1"), mapper.Independent()))(t)
+	receipt = kit.Must(users.DeleteByKey(ctx, users.Key("1"), mapper.Independent()))(t)
 	if receipt.Consumed.WCU != float64(len(receipt.Predicted().Items)) {
 		t.Errorf("%v", receipt)
 	}
@@ -299,13 +290,13 @@ func TestDelete(t *testing.T) {
 func TestKindsOfInserts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users, _ := newUsers(t)
-	seven := func(id string) user {
-		u := someUser(id)
-		u.Private, u.Cards = nil, map[string]card{"visa": {"1"}}
+	users, _ := kit.NewUsers(t)
+	seven := func(id string) kit.User {
+		u := kit.SomeUser(id)
+		u.Private, u.Cards = nil, map[string]kit.Card{"visa": {Last4: "1"}}
 		return u
 	}
-	plan := must(users.PlanSave(users.New(seven("1"))))(t)
+	plan := kit.Must(users.PlanSave(users.New(seven("1"))))(t)
 	want := []mapper.Alternative{
 		{Option: "Independent()", Requests: 8, WCU: cost.Exactly(7)},
 		{Option: "Staged()", Requests: 8, WCU: cost.Exactly(8)},
@@ -322,8 +313,8 @@ func TestKindsOfInserts(t *testing.T) {
 		"3": {[]mapper.WriteOption{mapper.Staged()}, 8, 8},
 	} {
 		e := users.New(seven(id))
-		plan := must(users.PlanSave(e, c.option...))(t)
-		receipt := must(users.Save(ctx, e, c.option...))(t)
+		plan := kit.Must(users.PlanSave(e, c.option...))(t)
+		receipt := kit.Must(users.Save(ctx, e, c.option...))(t)
 		if plan.Requests != c.requests || receipt.Predicted().Requests != c.requests || plan.WCU.Max != c.wcu ||
 			receipt.Predicted().WCU != plan.WCU {
 			t.Errorf("%s: planned %v, sent %v", id, plan, receipt)
@@ -338,21 +329,21 @@ func TestKindsOfInserts(t *testing.T) {
 func TestPlanForms(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users, _ := newUsers(t)
-	e := users.New(user{ID: "1", Email: "a@example.com"})
-	must(users.Save(ctx, e))(t)
+	users, _ := kit.NewUsers(t)
+	e := users.New(kit.User{ID: "1", Email: "a@example.com"})
+	kit.Must(users.Save(ctx, e))(t)
 	e.Value.Email = "b@example.com"
-	plan := must(users.PlanSave(e))(t)
+	plan := kit.Must(users.PlanSave(e))(t)
 	table := plan.Items[0].Table
 	want := "one request: 1 WCU\n  update  " + table + "  USER#1 U#Information  61 > 61 B  1 WCU  email"
 	if plan.String() != want {
 		t.Errorf("%s\nwant\n%s", plan, want)
 	}
-	receipt := must(users.Save(ctx, e))(t)
+	receipt := kit.Must(users.Save(ctx, e))(t)
 	if want := strings.Replace(want, "1 WCU\n", "1 WCU; consumed 1 WCU\n", 1); receipt.String() != want {
 		t.Errorf("%s\nwant\n%s", receipt, want)
 	}
-	b := must(json.Marshal(receipt))(t)
+	b := kit.Must(json.Marshal(receipt))(t)
 	var got map[string]any
 	if err := json.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)
@@ -375,12 +366,12 @@ func TestPlanForms(t *testing.T) {
 	if d := cmp.Diff(wantJSON, got); d != "" {
 		t.Error(d)
 	}
-	nothing := must(users.PlanSave(e))(t)
+	nothing := kit.Must(users.PlanSave(e))(t)
 	if nothing.String() != "nothing to write" {
 		t.Errorf("%q", nothing)
 	}
-	if b := must(json.Marshal(nothing))(t); string(b) != `{"requests":0,"mode":"nothing","items":[],"wcu":{"min":0,`+
-		`"expected":0,"max":0},"rcu":{"min":0,"expected":0,"max":0}}` {
+	if b := kit.Must(json.Marshal(nothing))(t); string(b) != `{"requests":0,"mode":"nothing","items":[],`+
+		`"wcu":{"min":0,"expected":0,"max":0},"rcu":{"min":0,"expected":0,"max":0}}` {
 		t.Errorf("%s", b)
 	}
 }
@@ -391,38 +382,42 @@ func TestWrongSetups(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	engine := testengine.Start(t)
-	load := func(m *mapper.Mapper[user]) error {
+	load := func(m *mapper.Mapper[kit.User]) error {
 		_, err := m.Load(ctx, m.Key("1"))
-		_, saveErr := m.Save(ctx, m.New(someUser("1")))
+		_, saveErr := m.Save(ctx, m.New(kit.SomeUser("1")))
 		if (err == nil) != (saveErr == nil) {
 			t.Errorf("load: %v, save: %v", err, saveErr)
 		}
 		return err
 	}
-	missing := must(mapper.New[user](engine.Client(), mapper.Table("no-such-table")))(t)
-	wantError(t, nil, load(missing), `mapper_test.user: the table "no-such-table" does not exist in this account and `+
-		`Region: create it, or set the right name with mapper.Table`)
+	missing := kit.Must(mapper.New[kit.User](engine.Client(), mapper.Table("no-such-table")))(t)
+	kit.WantError(t, nil, load(missing),
+		`kit.User: the table "no-such-table" does not exist in this account and `+
+			`Region: create it, or set the right name with mapper.Table`)
 	other := testengine.Table(t, "Id:S", "")
-	wrong := must(mapper.New[user](engine.Client(), mapper.Table(other)))(t)
-	wantError(t, nil, load(wrong), `mapper_test.user: the key attributes of the table "`+other+
+	wrong := kit.Must(mapper.New[kit.User](engine.Client(), mapper.Table(other)))(t)
+	kit.WantError(t, nil, load(wrong), `kit.User: the key attributes of the table "`+other+
 		`" differ from the model's (the model has PK and SK, and the table `)
 	number := testengine.Table(t, "PK:N", "SK:S")
-	wrong = must(mapper.New[user](engine.Client(), mapper.Table(number)))(t)
-	wantError(t, nil, load(wrong), `differ from the model's`)
-	denied := must(mapper.New[user](client(t, &faulty{at: -1, pick: func() fault { return deny }}, 1),
+	wrong = kit.Must(mapper.New[kit.User](engine.Client(), mapper.Table(number)))(t)
+	kit.WantError(t, nil, load(wrong), `differ from the model's`)
+	denied := kit.Must(mapper.New[kit.User](kit.Client(t,
+		&kit.Faulty{At: -1, Pick: func() kit.Fault { return kit.Deny }}, 1),
 		mapper.Table("table")))(t)
-	wantError(t, nil, load(denied), `mapper_test.user: access to the table "table" is denied: allow the operation in `+
-		`the caller's IAM policy`)
+	kit.WantError(t, nil, load(denied),
+		`kit.User: access to the table "table" is denied: allow the operation in `+
+			`the caller's IAM policy`)
 
-	users, r := newUsers(t)
-	must(users.Save(ctx, users.New(someUser("1"))))(t)
-	r.set("USER#1", "U#Address#Home", "City", l2(n("7")))
+	users, r := kit.NewUsers(t)
+	kit.Must(users.Save(ctx, users.New(kit.SomeUser("1"))))(t)
+	r.Set("USER#1", "U#Address#Home", "City", kit.L(kit.N("7")))
 	_, err := users.Load(ctx, users.Key("1"))
-	wantError(t, nil, err, `mapper_test.user.Home.City: item USER#1 U#Address#Home: attribute "City": cannot decode `+
-		`a stored list into string`)
-	r.set("USER#1", "U#Address#Home", "City", s("C"))
-	r.set("USER#1", "U#Information", "EMAIL", s("not this one"))
-	e := must(users.Load(ctx, users.Key("1")))(t)
+	kit.WantError(t, nil, err,
+		`kit.User.Home.City: item USER#1 U#Address#Home: attribute "City": cannot decode `+
+			`a stored list into string`)
+	r.Set("USER#1", "U#Address#Home", "City", kit.S("C"))
+	r.Set("USER#1", "U#Information", "EMAIL", kit.S("not this one"))
+	e := kit.Must(users.Load(ctx, users.Key("1")))(t)
 	if e.Value.Email != "a@example.com" {
 		t.Errorf("an attribute that differs in case won: %s", e.Value.Email)
 	}
@@ -433,24 +428,24 @@ func TestExactNamesInside(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	type model struct {
-		_    struct{}           `ddb:"table=exact"`
-		ID   string             `ddb:"pk={ID}"`
-		Home address            `ddb:"sk=HEAD,nested"`
-		List []address          `ddb:"sk=HEAD"`
-		Map  map[string]address `ddb:"sk=HEAD"`
+		_    struct{}               `ddb:"table=exact"`
+		ID   string                 `ddb:"pk={ID}"`
+		Home kit.Address            `ddb:"sk=HEAD,nested"`
+		List []kit.Address          `ddb:"sk=HEAD"`
+		Map  map[string]kit.Address `ddb:"sk=HEAD"`
 	}
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[model](testengine.Start(t).Client(), mapper.Table(table)))(t)
-	a := address{"S", "C"}
-	want := model{ID: "1", Home: a, List: []address{a}, Map: map[string]address{"k": a}}
-	must(m.Save(ctx, m.New(want)))(t)
-	r := newRaw(t, table)
-	foreign := item{"Street": s("S"), "City": s("C"), "STREET": s("no"), "city": s("no")}
-	r.set("1", "HEAD", "Home", m2(foreign))
-	r.set("1", "HEAD", "List", l2(m2(foreign)))
-	r.set("1", "HEAD", "Map", m2(item{"k": m2(foreign)}))
+	m := kit.Must(mapper.New[model](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	a := kit.Address{Street: "S", City: "C"}
+	want := model{ID: "1", Home: a, List: []kit.Address{a}, Map: map[string]kit.Address{"k": a}}
+	kit.Must(m.Save(ctx, m.New(want)))(t)
+	r := kit.NewForeign(t, table)
+	foreign := kit.Item{"Street": kit.S("S"), "City": kit.S("C"), "STREET": kit.S("no"), "city": kit.S("no")}
+	r.Set("1", "HEAD", "Home", kit.M(foreign))
+	r.Set("1", "HEAD", "List", kit.L(kit.M(foreign)))
+	r.Set("1", "HEAD", "Map", kit.M(kit.Item{"k": kit.M(foreign)}))
 	for range 20 { // maps come in any order
-		got := must(m.Load(ctx, m.Key("1")))(t)
+		got := kit.Must(m.Load(ctx, m.Key("1")))(t)
 		if d := cmp.Diff(want, got.Value, cmpopts.IgnoreFields(model{}, "_")); d != "" {
 			t.Fatal(d)
 		}
@@ -464,15 +459,15 @@ func TestTransactionConflict(t *testing.T) {
 	ctx := request.WithoutPauses(context.Background())
 	table := testengine.Table(t, "PK:S", "SK:S")
 	left := 0
-	tr := &faulty{at: -1, pick: func() fault {
+	tr := &kit.Faulty{At: -1, Pick: func() kit.Fault {
 		if left > 0 {
 			left--
-			return collide
+			return kit.Collide
 		}
-		return none
+		return kit.None
 	}}
-	m := newAccounts(t, table, tr, 1)
-	e := m.New(version("1", 1))
+	m := kit.NewAccounts(t, table, tr, 1)
+	e := m.New(kit.Version("1", 1))
 	for round := range 3 {
 		left = 5
 		receipt, err := m.Save(ctx, e)
@@ -492,7 +487,7 @@ func TestTransactionConflict(t *testing.T) {
 	if err == nil || errors.As(err, &unknown) || !strings.Contains(err.Error(), "TransactionConflict") {
 		t.Errorf("%v, %v", receipt, err)
 	}
-	must(m.Save(ctx, e))(t)
+	kit.Must(m.Save(ctx, e))(t)
 }
 
 // Without versions it is unknown whose write is stored after a lost answer: the outcome is unknown, and
@@ -501,17 +496,17 @@ func TestLostAnswerWithoutVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	tr := &faulty{at: -1, fault: dropAnswer}
-	m := must(mapper.New[counter](client(t, tr, 3), mapper.Table(table)))(t)
-	must(m.Save(ctx, m.New(counter{ID: "1"})))(t)
+	tr := &kit.Faulty{At: -1, Fault: kit.DropAnswer}
+	m := kit.Must(mapper.New[kit.Counter](kit.Client(t, tr, 3), mapper.Table(table)))(t)
+	kit.Must(m.Save(ctx, m.New(kit.Counter{ID: "1"})))(t)
 	calls := 0
-	tr.count, tr.at = 0, 1 // the update, after the read
-	_, err := m.Update(ctx, m.Key("1"), func(c *counter) error { calls++; c.Count++; return nil })
+	tr.Count, tr.At = 0, 1 // the update, after the read
+	_, err := m.Update(ctx, m.Key("1"), func(c *kit.Counter) error { calls++; c.Count++; return nil })
 	var unknown *mapper.OutcomeUnknownError
 	if !errors.As(err, &unknown) || calls != 1 || len(unknown.Items) != 1 || unknown.Items[0].Sort != "HEAD" {
 		t.Errorf("%d calls: %v", calls, err)
 	}
-	if e := must(m.Load(ctx, m.Key("1")))(t); e.Value.Count != 1 {
+	if e := kit.Must(m.Load(ctx, m.Key("1")))(t); e.Value.Count != 1 {
 		t.Errorf("stored %d", e.Value.Count)
 	}
 }
@@ -522,21 +517,22 @@ func TestClientThatCannotBeWatched(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[account](unwatched{client(t, &faulty{at: -1}, 3)}, mapper.Table(table)))(t)
-	e := m.New(version("1", 1))
-	must(m.Save(ctx, e))(t)
+	m := kit.Must(mapper.New[kit.Account](kit.Unwatched{C: kit.Client(t, &kit.Faulty{At: -1}, 3)},
+		mapper.Table(table)))(t)
+	e := m.New(kit.Version("1", 1))
+	kit.Must(m.Save(ctx, e))(t)
 	e.Value.Counter = 5
-	must(m.Save(ctx, e))(t)
-	other := must(m.Load(ctx, m.Key("1")))(t)
+	kit.Must(m.Save(ctx, e))(t)
+	other := kit.Must(m.Load(ctx, m.Key("1")))(t)
 	other.Value.Counter = 6
-	must(m.Save(ctx, other))(t)
+	kit.Must(m.Save(ctx, other))(t)
 	e.Value.Counter = 7
 	_, err := m.Save(ctx, e)
 	var unknown *mapper.OutcomeUnknownError
 	if !errors.As(err, &unknown) {
 		t.Error(err)
 	}
-	if a := stored(t, m, "1"); a.Counter != 6 {
+	if a := kit.Stored(t, m, "1"); a.Counter != 6 {
 		t.Errorf("stored %+v", a)
 	}
 }
@@ -544,14 +540,14 @@ func TestClientThatCannotBeWatched(t *testing.T) {
 // Values of interfaces that attributevalue would silently drop are refused.
 func TestInterfacesThatHoldTheUnstorable(t *testing.T) {
 	t.Parallel()
-	m := must(mapper.New[open](failingClient{}))(t)
+	m := kit.Must(mapper.New[kit.Open](kit.Failing{}))(t)
 	for _, v := range []any{
 		make(chan int), func() {}, complex(1, 2),
 		[]any{1, func() {}},
 		map[string]any{"a": make(chan int)},
 		struct{ F any }{func() {}},
 	} {
-		if _, err := m.Save(context.Background(), m.New(open{ID: "1", Any: v})); err == nil ||
+		if _, err := m.Save(context.Background(), m.New(kit.Open{ID: "1", Any: v})); err == nil ||
 			!strings.Contains(err.Error(), "cannot store") {
 			t.Errorf("%T: %v", v, err)
 		}
@@ -563,24 +559,24 @@ func TestInterfacesThatHoldTheUnstorable(t *testing.T) {
 func TestItemsLeftBehind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users, r := newUsers(t)
-	r.put(item{"PK": s("USER#1"), "SK": s("M#Card#visa"), "Last4": s("1111")})
-	_, err := users.Save(ctx, users.New(someUser("1")))
+	users, r := kit.NewUsers(t)
+	r.Put(kit.Item{"PK": kit.S("USER#1"), "SK": kit.S("M#Card#visa"), "Last4": kit.S("1111")})
+	_, err := users.Save(ctx, users.New(kit.SomeUser("1")))
 	if err == nil || !strings.Contains(err.Error(), "delete it by its key") {
 		t.Fatal(err)
 	}
-	must(users.DeleteByKey(ctx, users.Key("1")))(t)
-	must(users.Save(ctx, users.New(someUser("1"))))(t)
+	kit.Must(users.DeleteByKey(ctx, users.Key("1")))(t)
+	kit.Must(users.Save(ctx, users.New(kit.SomeUser("1"))))(t)
 }
 
 // A loaded entity that another writer has deleted is not found; it is no conflict.
 func TestDeleteOfMissingEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users, _ := newUsers(t)
-	must(users.Save(ctx, users.New(someUser("1"))))(t)
-	e := must(users.Load(ctx, users.Key("1")))(t)
-	must(users.DeleteByKey(ctx, users.Key("1")))(t)
+	users, _ := kit.NewUsers(t)
+	kit.Must(users.Save(ctx, users.New(kit.SomeUser("1"))))(t)
+	e := kit.Must(users.Load(ctx, users.Key("1")))(t)
+	kit.Must(users.DeleteByKey(ctx, users.Key("1")))(t)
 	if _, err := users.Delete(ctx, e); !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("%v", err)
 	}

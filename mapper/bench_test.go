@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -55,9 +56,9 @@ func twenty() store.User {
 	}
 	for i := range 12 {
 		u.Public = append(u.Public,
-			store.Wish{AddedAt: day(1, 1).AddDate(0, 0, i), SKU: fmt.Sprint("SKU-", i), Title: large, Price: 12.5})
+			store.Wish{AddedAt: kit.Day(1, 1).AddDate(0, 0, i), SKU: fmt.Sprint("SKU-", i), Title: large, Price: 12.5})
 	}
-	u.Private = []store.Wish{{AddedAt: day(1, 1), SKU: "SKU", Title: large, Price: 12.5}}
+	u.Private = []store.Wish{{AddedAt: kit.Day(1, 1), SKU: "SKU", Title: large, Price: 12.5}}
 	return u
 }
 
@@ -120,11 +121,11 @@ func savingByHand(b *testing.B, client *dynamodb.Client) func() {
 		}
 		_, err := client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
 			TableName:        aws.String("users"),
-			Key:              item{"PK": s("6297D15"), "SK": s("U#Information")},
+			Key:              kit.Item{"PK": kit.S("6297D15"), "SK": kit.S("U#Information")},
 			UpdateExpression: aws.String("SET #e = :e, #v = :v"), ConditionExpression: aws.String("#v = :o"),
 			ExpressionAttributeNames: map[string]string{"#e": "email", "#v": "_v"},
-			ExpressionAttributeValues: item{
-				":e": s(u.Email), ":v": &types.AttributeValueMemberB{Value: next},
+			ExpressionAttributeValues: kit.Item{
+				":e": kit.S(u.Email), ":v": &types.AttributeValueMemberB{Value: next},
 				":o": &types.AttributeValueMemberB{Value: version},
 			},
 			ReturnConsumedCapacity:              types.ReturnConsumedCapacityTotal,
@@ -236,7 +237,7 @@ func wishes(size int) string {
 		}
 		fmt.Fprintf(&body, `{"PK":{"S":"1"},"SK":{"S":"M#WishList#Public#%s"},"SKU":{"S":"SKU-%d"},"Title":{"S":%q},`+
 			`"Price":{"N":"12.5"},"_v":{"B":"MTIzNDU2Nzg="}}`,
-			day(1, 1).AddDate(0, 0, i).Format("2006-01-02T15:04:05.000000000Z"), i, strings.Repeat("t", size))
+			kit.Day(1, 1).AddDate(0, 0, i).Format("2006-01-02T15:04:05.000000000Z"), i, strings.Repeat("t", size))
 	}
 	body.WriteString("]}")
 	return body.String()
@@ -247,7 +248,7 @@ func loadingByHand(b *testing.B, client *dynamodb.Client) func() {
 	return func() {
 		out, err := client.Query(context.Background(), &dynamodb.QueryInput{
 			TableName: aws.String("users"), KeyConditionExpression: aws.String("PK = :p AND begins_with(SK, :s)"),
-			ExpressionAttributeValues: item{":p": s("1"), ":s": s("M#WishList#Public#")},
+			ExpressionAttributeValues: kit.Item{":p": kit.S("1"), ":s": kit.S("M#WishList#Public#")},
 			ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
 		})
 		if err != nil {
@@ -268,7 +269,7 @@ func BenchmarkUnchanged(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			u := twenty()
 			for i := range 1000 {
-				u.Private = append(u.Private, store.Wish{AddedAt: day(1, 1).AddDate(1, 0, i), Title: "t"})
+				u.Private = append(u.Private, store.Wish{AddedAt: kit.Day(1, 1).AddDate(1, 0, i), Title: "t"})
 			}
 			e := users.New(u)
 			// the canned answer has no root item

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -29,15 +30,15 @@ func TestCacheSeesWrites(t *testing.T) {
 	client := testengine.Start(t).Client()
 	table, caching := mapper.Table(testengine.Table(t, "PK:S", "SK:S")),
 		mapper.Caching(mapper.NewCache(&keepsAll{}, time.Hour))
-	m := must(mapper.New[parcel](client, table, caching))(t)
-	other := must(mapper.New[parcel](client, table, caching))(t)
+	m := kit.Must(mapper.New[kit.Parcel](client, table, caching))(t)
+	other := kit.Must(mapper.New[kit.Parcel](client, table, caching))(t)
 	is := func(after, want string) {
 		t.Helper()
 		for range 2 {
-			if e := must(m.Load(ctx, m.Key("1")))(t); e.Value.To != want {
+			if e := kit.Must(m.Load(ctx, m.Key("1")))(t); e.Value.To != want {
 				t.Errorf("after %s: %+v", after, e.Value)
 			}
-			all := must(m.LoadMany(ctx, []query.Selection[parcel]{m.Key("1").Item("HEAD"), m.Key("1")}))(t)
+			all := kit.Must(m.LoadMany(ctx, []query.Selection[kit.Parcel]{m.Key("1").Item("HEAD"), m.Key("1")}))(t)
 			if all[0].Value.To != want || all[1].Value.To != want {
 				t.Errorf("after %s: %+v %+v", after, all[0].Value, all[1].Value)
 			}
@@ -45,26 +46,29 @@ func TestCacheSeesWrites(t *testing.T) {
 	}
 	set := func(to string, options ...mapper.WriteOption) func() {
 		return func() {
-			must(other.Update(ctx, other.Key("1"), func(p *parcel) error { p.To = to; return nil }, options...))(t)
+			kit.Must(other.Update(ctx, other.Key("1"), func(p *kit.Parcel) error { p.To = to; return nil },
+				options...))(t)
 		}
 	}
-	must(m.Save(ctx, m.New(parcel{ID: "1", To: "a", Note: "n"}), mapper.Staged()))(t)
+	kit.Must(m.Save(ctx, m.New(kit.Parcel{ID: "1", To: "a", Note: "n"}), mapper.Staged()))(t)
 	is("a staged insert", "a")
 	set("b")()
 	is("an update", "b")
 	set("c", mapper.ExactlyOnce())()
 	is("a transaction", "c")
-	e := must(other.Load(ctx, other.Key("1")))(t)
+	e := kit.Must(other.Load(ctx, other.Key("1")))(t)
 	e.Value.To, e.Value.Note = "d", "m"
-	must(mapper.Transact(ctx, other.SavePart(e)))(t)
+	kit.Must(mapper.Transact(ctx, other.SavePart(e)))(t)
 	is("Transact", "d")
-	must(other.DeleteByKey(ctx, other.Key("1")))(t)
+	kit.Must(other.DeleteByKey(ctx, other.Key("1")))(t)
 	if _, err := m.Load(ctx, m.Key("1")); err == nil {
 		t.Error("found after a delete")
 	}
-	must(other.BulkLoad(ctx, mapper.NoErrors(func(yield func(parcel) bool) { yield(parcel{ID: "1", To: "e"}) })))(t)
+	kit.Must(other.BulkLoad(ctx,
+		mapper.NoErrors(func(yield func(kit.Parcel) bool) { yield(kit.Parcel{ID: "1", To: "e"}) })))(t)
 	is("a bulk load", "e")
-	must(other.BulkLoad(ctx, mapper.NoErrors(func(yield func(parcel) bool) { yield(parcel{ID: "1", To: "f"}) }),
+	kit.Must(other.BulkLoad(ctx,
+		mapper.NoErrors(func(yield func(kit.Parcel) bool) { yield(kit.Parcel{ID: "1", To: "f"}) }),
 		mapper.Overwrite()))(t)
 	is("one that overwrites", "f")
 }
@@ -95,19 +99,19 @@ func TestCacheLoadManyBehindWrites(t *testing.T) {
 	ctx := context.Background()
 	c := &strongly{Client: testengine.Start(t).Client()}
 	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
-	second := must(mapper.New[parcel](c.Client, table))(t)
-	m := must(mapper.New[parcel](c, table, mapper.Caching(mapper.NewCache(&keepsAll{}, time.Hour))))(t)
-	var all []query.Selection[parcel]
+	second := kit.Must(mapper.New[kit.Parcel](c.Client, table))(t)
+	m := kit.Must(mapper.New[kit.Parcel](c, table, mapper.Caching(mapper.NewCache(&keepsAll{}, time.Hour))))(t)
+	var all []query.Selection[kit.Parcel]
 	for i := range 6 {
 		by := second
 		if i < 2 {
 			by = m
 		}
-		must(by.Save(ctx, by.New(parcel{ID: fmt.Sprint(i), To: "x"})))(t)
+		kit.Must(by.Save(ctx, by.New(kit.Parcel{ID: fmt.Sprint(i), To: "x"})))(t)
 		all = append(all, m.Key(fmt.Sprint(i)).Item("HEAD"))
 	}
 	for range 2 {
-		for i, e := range must(m.LoadMany(ctx, all))(t) {
+		for i, e := range kit.Must(m.LoadMany(ctx, all))(t) {
 			if e == nil || e.Value.To != "x" {
 				t.Errorf("%d: %v", i, e)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
@@ -28,8 +29,8 @@ func filler(bytes int) string { return strings.Repeat("x", bytes) }
 func TestRefusedWritesAreCharged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users, raw := newUsers(t)
-	must(users.Save(ctx, users.New(someUser("1"))))(t)
+	users, raw := kit.NewUsers(t)
+	kit.Must(users.Save(ctx, users.New(kit.SomeUser("1"))))(t)
 	refused := func(name string, want cost.Units, r *mapper.Receipt, err error) {
 		t.Helper()
 		var conflict *mapper.ConflictError
@@ -44,15 +45,15 @@ func TestRefusedWritesAreCharged(t *testing.T) {
 			t.Errorf("%s: %v", name, r)
 		}
 	}
-	late := must(users.Load(ctx, users.Key("1")))(t)
-	must(users.Update(ctx, users.Key("1").Item("U#Information"),
-		func(u *user) error { u.Name = filler(300_000); return nil }))(t)
+	late := kit.Must(users.Load(ctx, users.Key("1")))(t)
+	kit.Must(users.Update(ctx, users.Key("1").Item("U#Information"),
+		func(u *kit.User) error { u.Name = filler(300_000); return nil }))(t)
 	late.Value.Email = "late@example.com"
 	r, err := users.Save(ctx, late)
 	refused("an update", cost.Exactly(294), r, err)
 	r, err = users.Save(ctx, late, mapper.ExactlyOnce())
 	refused("one in a transaction", cost.Units{Min: 294, Expected: 588, Max: 588}, r, err)
-	r, err = users.Save(ctx, users.New(user{ID: "1"}))
+	r, err = users.Save(ctx, users.New(kit.User{ID: "1"}))
 	refused("an insert over a large root", cost.Exactly(294), r, err)
 	late.Value.Home.City = "Elsewhere"
 	r, err = users.Save(ctx, late)
@@ -61,8 +62,8 @@ func TestRefusedWritesAreCharged(t *testing.T) {
 	if r.Refused.Expected != 294 || !errors.As(err, new(*mapper.PartialError)) {
 		t.Errorf("a delete: %v, %v", r, err)
 	}
-	raw.put(item{"PK": s("USER#2"), "SK": s("U#Information"), "name": s(filler(100_000))})
-	if r, err = users.Save(ctx, users.New(user{ID: "2", Email: filler(200_000)})); r.Refused != (cost.Units{
+	raw.Put(kit.Item{"PK": kit.S("USER#2"), "SK": kit.S("U#Information"), "name": kit.S(filler(100_000))})
+	if r, err = users.Save(ctx, users.New(kit.User{ID: "2", Email: filler(200_000)})); r.Refused != (cost.Units{
 		Min:      98,
 		Expected: 98, Max: 196,
 	}) {
@@ -88,21 +89,21 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 	}
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[pagesOf](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	m := kit.Must(mapper.New[pagesOf](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	e := m.New(pagesOf{
 		ID: "1", Last: map[string]string{"1": filler(390_000), "2": filler(300_000)},
 		Tens: map[string]string{"1": filler(390_000), "2": filler(10_000), "3": filler(390_000)},
 	})
-	must(m.Save(ctx, e))(t)
-	r := newRaw(t, table)
-	r.put(item{"PK": s("1"), "SK": s("B"), "x": s(filler(350_000))})
-	r.put(item{"PK": s("1"), "SK": s("zz"), "x": s(filler(150_000))})
+	kit.Must(m.Save(ctx, e))(t)
+	r := kit.NewForeign(t, table)
+	r.Put(kit.Item{"PK": kit.S("1"), "SK": kit.S("B"), "x": kit.S(filler(350_000))})
+	r.Put(kit.Item{"PK": kit.S("1"), "SK": kit.S("zz"), "x": kit.S(filler(150_000))})
 	check := func(name string, sel query.Selection[pagesOf], requests int) {
 		t.Helper()
-		e := must(m.Load(ctx, sel))(t)
-		plan := must(m.PlanLoad(e))(t)
+		e := kit.Must(m.Load(ctx, sel))(t)
+		plan := kit.Must(m.PlanLoad(e))(t)
 		var r mapper.Receipt
-		must(m.Load(ctx, e, mapper.ReceiptTo(&r)))(t)
+		kit.Must(m.Load(ctx, e, mapper.ReceiptTo(&r)))(t)
 		if !plan.RCU.Exact() || plan.RCU != r.Predicted().RCU || plan.RCU.Min != r.Consumed.RCU ||
 			plan.Requests != r.Predicted().Requests || r.Predicted().Requests != requests {
 			t.Errorf("%s: planned %v, sent %v, want %d requests", name, plan, &r, requests)
@@ -110,13 +111,13 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 	}
 	check("all", m.Key("1"), 5) // the first page, the root, both pages, the root
 	check("joined", query.Join(m.Key("1"), m.Key("1").Prefix("A#"), m.Key("1").Item("N"), m.Key("1").Item("Z#1")), 12)
-	must(m.Update(ctx, m.Key("1"), func(p *pagesOf) error { p.Tens["2"] = filler(60_000); return nil }))(t)
+	kit.Must(m.Update(ctx, m.Key("1"), func(p *pagesOf) error { p.Tens["2"] = filler(60_000); return nil }))(t)
 	check("grown", m.Key("1"), 5)
-	must(m.Save(ctx, m.New(
+	kit.Must(m.Save(ctx, m.New(
 		pagesOf{ID: "2", Tens: map[string]string{"1": filler(390_000), "2": filler(390_000), "3": filler(390_000)}},
 	)))(t)
-	part := must(m.Load(ctx, m.Key("2").Prefix("A#")))(t)
-	if p := must(m.PlanLoad(part))(t); p.RCU.Exact() || p.RCU.Max != p.RCU.Min+0.5 || p.Requests != 1 {
+	part := kit.Must(m.Load(ctx, m.Key("2").Prefix("A#")))(t)
+	if p := kit.Must(m.PlanLoad(part))(t); p.RCU.Exact() || p.RCU.Max != p.RCU.Min+0.5 || p.Requests != 1 {
 		t.Errorf("an answer that the last item takes to 1 MB: %v", p)
 	}
 }
@@ -127,27 +128,27 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[counter](testengine.Start(t).Client(), mapper.Table(table)))(t)
-	must(m.Save(ctx, m.New(counter{ID: "1", Count: 1, Notes: filler(3000)})))(t)
+	m := kit.Must(mapper.New[kit.Counter](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	kit.Must(m.Save(ctx, m.New(kit.Counter{ID: "1", Count: 1, Notes: filler(3000)})))(t)
 	for _, c := range []struct {
 		notes    int
 		consumed float64
 	}{{41_000, 41}, {10, 3}, {3000, 3}} {
-		e := must(m.Load(ctx, m.Key("1")))(t)
-		newRaw(t, table).set("1", "HEAD", "Notes", s(filler(c.notes)))
+		e := kit.Must(m.Load(ctx, m.Key("1")))(t)
+		kit.NewForeign(t, table).Set("1", "HEAD", "Notes", kit.S(filler(c.notes)))
 		e.Value.Count++
-		plan := must(m.PlanSave(e))(t)
-		r := must(m.Save(ctx, e))(t)
+		plan := kit.Must(m.PlanSave(e))(t)
+		r := kit.Must(m.Save(ctx, e))(t)
 		if r.Predicted().WCU != plan.WCU || !plan.WCU.Contains(r.Consumed.WCU) || plan.WCU.Max != 400 ||
 			plan.WCU.Min != 1 || plan.WCU.If != "other writers enlarged the item" {
 			t.Errorf("%d bytes of notes: planned %v, %v", c.notes, plan, r)
 		}
-		newRaw(t, table).set("1", "HEAD", "Notes", s(filler(3000)))
+		kit.NewForeign(t, table).Set("1", "HEAD", "Notes", kit.S(filler(3000)))
 	}
-	e := must(m.Load(ctx, m.Key("1")))(t)
-	newRaw(t, table).set("1", "HEAD", "more", s(filler(5000)))
-	plan := must(m.PlanDelete(e))(t)
-	r := must(m.Delete(ctx, e))(t)
+	e := kit.Must(m.Load(ctx, m.Key("1")))(t)
+	kit.NewForeign(t, table).Set("1", "HEAD", "more", kit.S(filler(5000)))
+	plan := kit.Must(m.PlanDelete(e))(t)
+	r := kit.Must(m.Delete(ctx, e))(t)
 	if r.Consumed.WCU != 8 ||
 		plan.WCU != (cost.Units{Min: 3, Expected: 3, Max: 400, If: "other writers enlarged the item"}) {
 		t.Errorf("planned %v, %v", plan, r)
@@ -187,9 +188,9 @@ func TestIndexesAreSeparate(t *testing.T) {
 		t.Fatal(err)
 	}
 	var totals mapper.Totals
-	m := must(mapper.New[user](client, mapper.Table(name), mapper.Observe(&totals)))(t)
-	e := m.New(user{ID: "1", Email: "a", Name: filler(2500)})
-	r := must(m.Save(ctx, e))(t)
+	m := kit.Must(mapper.New[kit.User](client, mapper.Table(name), mapper.Observe(&totals)))(t)
+	e := m.New(kit.User{ID: "1", Email: "a", Name: filler(2500)})
+	r := kit.Must(m.Save(ctx, e))(t)
 	if c := r.Consumed; c.WCU != 9 || len(c.Indexes) != 2 || c.Indexes[name+"/byEmail"] != 3 ||
 		c.Indexes[name+"/own"] != 3 || r.Predicted().WCU.Exact() || r.Predicted().WCU.Expected != 3 ||
 		!r.Predicted().WCU.Contains(9) {
@@ -201,28 +202,29 @@ func TestIndexesAreSeparate(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", r, want)
 	}
 	e.Value.Name = filler(1900)
-	plan := must(m.PlanSave(e, mapper.ExactlyOnce()))(t)
+	plan := kit.Must(m.PlanSave(e, mapper.ExactlyOnce()))(t)
 	if text := plan.String(); !strings.HasPrefix(text, "one transaction: 6 WCU\n") ||
 		!strings.HasSuffix(text, "\n  bounds: 6 to 16 WCU, more than expected if the table has indexes that the "+
 			"model does not declare") {
 		t.Errorf("%v", plan)
 	}
-	r = must(m.Save(ctx, e, mapper.ExactlyOnce()))(t)
+	r = kit.Must(m.Save(ctx, e, mapper.ExactlyOnce()))(t)
 	if len(r.Consumed.Indexes) != 2 || r.Predicted().WCU.Min != 6 || r.Predicted().WCU.Exact() ||
 		testengine.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
 		t.Errorf("in a transaction: %v", r)
 	}
-	e.Value.Home = address{"Street", "Town"} // an item without the indexes' key
-	if r = must(m.Save(ctx, e))(t); !r.Predicted().WCU.Exact() || r.Consumed.Indexes != nil {
+	e.Value.Home = kit.Address{Street: "Street", City: "Town"} // an item without the indexes' key
+	if r = kit.Must(m.Save(ctx, e))(t); !r.Predicted().WCU.Exact() || r.Consumed.Indexes != nil {
 		t.Errorf("%v", r)
 	}
 	e.Value.Email = "b"
 	e.Value.Home.City = "City"
-	if plan := must(m.PlanSave(e))(t); plan.WCU.Min != 6 || plan.WCU.Exact() || len(plan.Alternatives) != 1 ||
+	if plan := kit.Must(m.PlanSave(e))(t); plan.WCU.Min != 6 || plan.WCU.Exact() || len(plan.Alternatives) != 1 ||
 		plan.Alternatives[0].WCU.Exact() {
 		t.Errorf("%v", plan)
 	}
-	if other := must(mapper.New[user](client, mapper.Table(name)))(t); !must(other.PlanSave(other.New(e.Value)))(t).
+	if other := kit.Must(mapper.New[kit.User](client,
+		mapper.Table(name)))(t); !kit.Must(other.PlanSave(other.New(e.Value)))(t).
 		WCU.Exact() {
 		t.Error("a mapper knows of indexes that it has not met")
 	}
@@ -236,18 +238,18 @@ func TestIndexesAreSeparate(t *testing.T) {
 func TestExpectedInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newMapper[models.ExpiringAll](t, "PK:S", "SK:S")
+	m := kit.NewMapper[models.ExpiringAll](t, "PK:S", "SK:S")
 	e := m.New(models.ExpiringAll{ID: "1", Until: time.Now().Add(time.Hour), Text: "t"})
-	plan := must(m.PlanSave(e))(t)
+	plan := kit.Must(m.PlanSave(e))(t)
 	if text := plan.String(); !strings.HasPrefix(text, "one request: 1 WCU\n") ||
 		!strings.HasSuffix(text, "\n  bounds: 1 to 400 WCU, more than expected if an expired item has the same key") {
 		t.Errorf("%v", plan)
 	}
-	if r := must(m.Save(ctx, e))(t); r.Predicted().WCU != plan.WCU || r.Consumed.WCU != 1 {
+	if r := kit.Must(m.Save(ctx, e))(t); r.Predicted().WCU != plan.WCU || r.Consumed.WCU != 1 {
 		t.Errorf("%v", r)
 	}
 	e.Value.Text = "changed"
-	if plan := must(m.PlanSave(e))(t); plan.WCU != cost.Exactly(1) {
+	if plan := kit.Must(m.PlanSave(e))(t); plan.WCU != cost.Exactly(1) {
 		t.Errorf("%v", plan)
 	}
 }
@@ -260,13 +262,14 @@ func TestExpectedPatch(t *testing.T) {
 	table := testengine.Table(t, "PK:S", "SK:S")
 	with := func(options ...mapper.Option) *mapper.Mapper[store.User] {
 		t.Helper()
-		return must(mapper.New[store.User](testengine.Start(t).Client(), append(options, mapper.Table(table))...))(t)
+		return kit.Must(mapper.New[store.User](testengine.Start(t).Client(),
+			append(options, mapper.Table(table))...))(t)
 	}
 	u := store.UserFields
 	patch := store.UserByID("1").Patch(u.Email.Set("b@example.com"))
 	expect := func(name string, m *mapper.Mapper[store.User], want string) {
 		t.Helper()
-		plan := must(patch.Plan(m))(t)
+		plan := kit.Must(patch.Plan(m))(t)
 		if text := plan.String(); !strings.HasPrefix(text, "one request: "+want+" WCU\n") ||
 			!strings.HasSuffix(text, "\n  bounds: 1 to 400 WCU, more than expected if the item is larger") {
 			t.Errorf("%s: %v", name, plan)
@@ -275,41 +278,41 @@ func TestExpectedPatch(t *testing.T) {
 	m := with()
 	expect("nothing is known", m, "1")
 	expect("a hint", with(mapper.SizeEstimate("U#Information", 5000)), "5")
-	must(m.Save(ctx, m.New(store.User{ID: "1", Email: filler(3500)})))(t)
+	kit.Must(m.Save(ctx, m.New(store.User{ID: "1", Email: filler(3500)})))(t)
 	expect("written", m, "4")
 	reader := with()
-	must(reader.Load(ctx, reader.Key("1")))(t)
+	kit.Must(reader.Load(ctx, reader.Key("1")))(t)
 	expect("read", reader, "4")
 	patcher := with()
-	if r := must(patch.Exec(ctx, patcher))(t); r.Consumed.WCU != 4 || r.Predicted().WCU.Expected != 1 ||
+	if r := kit.Must(patch.Exec(ctx, patcher))(t); r.Consumed.WCU != 4 || r.Predicted().WCU.Expected != 1 ||
 		!r.Predicted().WCU.Contains(4) {
 		t.Errorf("%v", r)
 	}
 	expect("patched", patcher, "4")
 	hinted := with(mapper.SizeEstimate("Cart", 3500))
-	if plan := must(hinted.PlanDeleteByKey(hinted.Key("1").Item("M#Cart")))(t); plan.WCU.Expected != 4 ||
+	if plan := kit.Must(hinted.PlanDeleteByKey(hinted.Key("1").Item("M#Cart")))(t); plan.WCU.Expected != 4 ||
 		plan.WCU.Max != 400 {
 		t.Errorf("%v", plan)
 	}
-	if plan := must(with(mapper.SizeEstimate("U#Information", 9000)).
+	if plan := kit.Must(with(mapper.SizeEstimate("U#Information", 9000)).
 		PlanLoad(reader.Key("1").Item("U#Information")))(t); plan.RCU.Expected != 1.5 {
 		t.Errorf("%v", plan)
 	}
-	if plan := must(reader.PlanLoad(reader.Key("2"),
+	if plan := kit.Must(reader.PlanLoad(reader.Key("2"),
 		mapper.Strong()))(t); plan.String() != "read: 1 request, 1 RCU\n  bounds: 1 to 356 RCU, more than expected "+
 		"if the range has more items" {
 		t.Errorf("%v", plan)
 	}
-	must(m.Save(ctx, m.New(store.User{ID: "2", Cart: store.Cart{Lines: filler(90_000)}})))(t)
-	must(reader.Load(ctx, reader.Key("2")))(t)
-	if plan := must(reader.PlanLoad(reader.Key("3"), mapper.Strong()))(t); plan.RCU.Expected != 7 {
+	kit.Must(m.Save(ctx, m.New(store.User{ID: "2", Cart: store.Cart{Lines: filler(90_000)}})))(t)
+	kit.Must(reader.Load(ctx, reader.Key("2")))(t)
+	if plan := kit.Must(reader.PlanLoad(reader.Key("3"), mapper.Strong()))(t); plan.RCU.Expected != 7 {
 		t.Errorf("%v", plan)
 	}
 	_, err := mapper.New[store.User](testengine.Start(t).Client(), mapper.SizeEstimate("none", 1))
-	wantError(t, nil, err,
+	kit.WantError(t, nil, err,
 		`SizeEstimate of "none", which is not a kind of item of the model: name one of U#Information`)
 	_, err = mapper.New[store.User](testengine.Start(t).Client(), mapper.SizeEstimate("U#Information", -1))
-	wantError(t, nil, err, "an item has at most 400 KB")
+	kit.WantError(t, nil, err, "an item has at most 400 KB")
 }
 
 // A receipt of an engine that reports something else than was predicted says once which
@@ -317,9 +320,10 @@ func TestExpectedPatch(t *testing.T) {
 func TestMisreports(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users := must(mapper.New[user](&misreporting{Client: testengine.Start(t).Client()},
+	users := kit.Must(mapper.New[kit.User](&misreporting{Client: testengine.Start(t).Client()},
 		mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
-	r := must(users.Save(ctx, users.New(user{ID: "1", Email: "a", Home: address{"Street", "Town"}})))(t)
+	r := kit.Must(users.Save(ctx,
+		users.New(kit.User{ID: "1", Email: "a", Home: kit.Address{Street: "Street", City: "Town"}})))(t)
 	if text, _, _ := strings.Cut(r.String(), "\n"); text != "one transaction: predicted 4 WCU; the engine reported 2 "+
 		"WCU; Independent(): 3 requests, 2 WCU; Staged(): 3 requests, 3 WCU" {
 		t.Errorf("%v", r)
@@ -328,7 +332,7 @@ func TestMisreports(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	var read mapper.Receipt
-	must(users.Load(ctx, users.Key("1").Item("U#Information"), mapper.ReceiptTo(&read)))(t)
+	kit.Must(users.Load(ctx, users.Key("1").Item("U#Information"), mapper.ReceiptTo(&read)))(t)
 	if read.String() != "read: 1 request, predicted 0.5 RCU; the engine reported 0 RCU" {
 		t.Errorf("%v", &read)
 	}

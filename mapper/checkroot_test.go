@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -27,19 +28,19 @@ func TestCheckRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[Shelved](testengine.Start(t).Client(), mapper.Table(table)))(t)
-	must(m.Save(ctx, m.New(Shelved{ID: "1", Name: "n", Books: map[string]string{"a": "A"}})))(t)
-	must(m.Save(ctx, m.New(Shelved{ID: "2", Name: "n"})))(t)
+	m := kit.Must(mapper.New[Shelved](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	kit.Must(m.Save(ctx, m.New(Shelved{ID: "1", Name: "n", Books: map[string]string{"a": "A"}})))(t)
+	kit.Must(m.Save(ctx, m.New(Shelved{ID: "2", Name: "n"})))(t)
 	for _, part := range []bool{false, true} {
 		var sel query.Selection[Shelved] = m.Key("1")
 		if part {
 			sel = m.Key("1").Prefix("BOOK#")
 		}
-		e := must(m.Load(ctx, sel))(t)
+		e := kit.Must(m.Load(ctx, sel))(t)
 		plan := func(items int, wcu, rcu float64) {
 			t.Helper()
-			p := must(m.PlanSave(e, mapper.CheckRoot()))(t)
-			r := must(m.Save(ctx, e, mapper.CheckRoot()))(t)
+			p := kit.Must(m.PlanSave(e, mapper.CheckRoot()))(t)
+			r := kit.Must(m.Save(ctx, e, mapper.CheckRoot()))(t)
 			if len(p.Items) != items || p.WCU.Max != wcu || p.RCU.Expected != rcu || r.Consumed.RCU != rcu ||
 				p.Requests != r.Predicted().Requests {
 				t.Errorf("part %v: planned %s, sent %s", part, p, r)
@@ -57,27 +58,27 @@ func TestCheckRoot(t *testing.T) {
 		e.Value.Books["c"] += "C"
 		plan(1, 1, 1)
 		plan(0, 0, 0)
-		other := must(m.Load(ctx, m.Key("2")))(t)
+		other := kit.Must(m.Load(ctx, m.Key("2")))(t)
 		e.Value.Books["a"] += "again"
 		other.Value.Name += "x"
-		p := must(mapper.PlanTransact(m.SavePart(e, mapper.CheckRoot()), m.SavePart(other)))(t)
+		p := kit.Must(mapper.PlanTransact(m.SavePart(e, mapper.CheckRoot()), m.SavePart(other)))(t)
 		if len(p.Items) != 3 || p.Items[1].Kind != "check" {
 			t.Errorf("part %v: %s", part, p)
 		}
-		must(mapper.Transact(ctx, m.SavePart(e, mapper.CheckRoot()), m.SavePart(other)))(t)
+		kit.Must(mapper.Transact(ctx, m.SavePart(e, mapper.CheckRoot()), m.SavePart(other)))(t)
 	}
 	// A staged delete that is not finished: updates are acknowledged, unless they are checked.
-	f := &faulty{at: -1}
+	f := &kit.Faulty{At: -1}
 	marked := false
-	f.pick = func() fault {
-		if op := f.log[len(f.log)-1]; marked && op == "DeleteItem" {
-			return deny
+	f.Pick = func() kit.Fault {
+		if op := f.Log[len(f.Log)-1]; marked && op == "DeleteItem" {
+			return kit.Deny
 		}
 		marked = true
-		return none
+		return kit.None
 	}
-	e, checked := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
-	dying := must(mapper.New[Shelved](client(t, f, 1), mapper.Table(table)))(t)
+	e, checked := kit.Must(m.Load(ctx, m.Key("1")))(t), kit.Must(m.Load(ctx, m.Key("1")))(t)
+	dying := kit.Must(mapper.New[Shelved](kit.Client(t, f, 1), mapper.Table(table)))(t)
 	if _, err := dying.DeleteByKey(ctx, dying.Key("1"), mapper.Staged()); err == nil {
 		t.Fatal("it did not die")
 	}
@@ -116,11 +117,12 @@ func TestFromItems(t *testing.T) {
 		item("BOOK#a", map[string]types.AttributeValue{"Books": text("A")}),
 		item("HEAD", map[string]types.AttributeValue{"Name": text("n")}),
 	}}
-	e := must(m.FromItems(m.Key("1"), items))(t)
+	e := kit.Must(m.FromItems(m.Key("1"), items))(t)
 	if e.Value.Name != "n" || e.Value.Books["a"] != "A" {
 		t.Errorf("%+v", e.Value)
 	}
-	if e := must(m.FromItems(m.Key("1").Prefix("BOOK#"), items))(t); e.Value.Name != "" || e.Value.Books["a"] != "A" {
+	if e := kit.Must(m.FromItems(m.Key("1").Prefix("BOOK#"), items))(t); e.Value.Name != "" ||
+		e.Value.Books["a"] != "A" {
 		t.Errorf("%+v", e.Value)
 	}
 	if _, err := m.FromItems(m.Key("2"), items); !errors.Is(err, mapper.ErrNotFound) {

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
@@ -54,16 +55,16 @@ func TestErrorsBelongToOneClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := g.drivers.New(driver{ID: "a", Name: "a", Count: 1, Open: map[string]openRun{"x": {"f", "t"}}})
-	must(g.drivers.Save(ctx, first))(t)
-	stale := must(g.drivers.Load(ctx, g.drivers.Key("a"), mapper.Strong()))(t)
+	kit.Must(g.drivers.Save(ctx, first))(t)
+	stale := kit.Must(g.drivers.Load(ctx, g.drivers.Key("a"), mapper.Strong()))(t)
 	first.Value.Name = "b"
-	must(g.drivers.Save(ctx, first))(t)
-	part := must(g.drivers.Load(ctx, g.drivers.Key("a").Item("COUNT")))(t)
-	must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &name, Item: map[string]types.AttributeValue{
+	kit.Must(g.drivers.Save(ctx, first))(t)
+	part := kit.Must(g.drivers.Load(ctx, g.drivers.Key("a").Item("COUNT")))(t)
+	kit.Must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &name, Item: map[string]types.AttributeValue{
 		"PK": &types.AttributeValueMemberS{Value: "PURSE#bad"}, "SK": &types.AttributeValueMemberS{Value: "PURSE"},
 		"Amount": &types.AttributeValueMemberS{Value: "text"},
 	}}))(t)
-	elsewhere := must(mapper.New[driver](client, mapper.Table("no-such-table")))(t)
+	elsewhere := kit.Must(mapper.New[driver](client, mapper.Table("no-such-table")))(t)
 	var none context.Context
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -180,9 +181,9 @@ func TestErrorsBelongToOneClass(t *testing.T) {
 func TestExistsErrorIsNoConflict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m, _ := newBoards(t)
-	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{State: "x"}})))(t)
-	again := func() *mapper.Entity[board] { return m.New(board{ID: "1", Main: cells{State: "y"}}) }
+	m, _ := kit.NewBoards(t)
+	kit.Must(m.Save(ctx, m.New(kit.Board{ID: "1", Main: kit.Cells{State: "x"}})))(t)
+	again := func() *mapper.Entity[kit.Board] { return m.New(kit.Board{ID: "1", Main: kit.Cells{State: "y"}}) }
 	for name, write := range map[string]func() error{
 		"insert":      func() error { _, err := m.Save(ctx, again()); return err },
 		"staged":      func() error { _, err := m.Save(ctx, again(), mapper.Staged()); return err },
@@ -190,7 +191,7 @@ func TestExistsErrorIsNoConflict(t *testing.T) {
 	} {
 		err := write()
 		var exists *mapper.ExistsError
-		if !errors.As(err, &exists) || !errors.Is(err, mapper.ErrExists) || exists.Model != "mapper_test.board" ||
+		if !errors.As(err, &exists) || !errors.Is(err, mapper.ErrExists) || exists.Model != "kit.Board" ||
 			exists.Key.Partition == "" || exists.Field == "" {
 			t.Errorf("%s: %v: %+v", name, err, exists)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
@@ -26,87 +27,87 @@ import (
 // Items of every state, and of no model, are distinguished.
 func TestDecode(t *testing.T) {
 	t.Parallel()
-	m := must(mapper.New[account](failingClient{}))(t)
+	m := kit.Must(mapper.New[kit.Account](kit.Failing{}))(t)
 	stage := func(state string) *types.AttributeValueMemberM {
-		return &types.AttributeValueMemberM{Value: item{
-			"state": s(state),
+		return &types.AttributeValueMemberM{Value: kit.Item{
+			"state": kit.S(state),
 			"since": &types.AttributeValueMemberN{Value: "1"},
 		}}
 	}
 	mark := &types.AttributeValueMemberBOOL{Value: true}
 	b := &types.AttributeValueMemberB{Value: []byte("x")}
 	for name, c := range map[string]struct {
-		item  item
+		item  kit.Item
 		state string
 		field string
-		want  *account
+		want  *kit.Account
 	}{
 		"root": {
-			item{
-				"PK": s("ACCOUNT#1"), "SK": s("HEAD"),
+			kit.Item{
+				"PK": kit.S("ACCOUNT#1"), "SK": kit.S("HEAD"),
 				"Counter": &types.AttributeValueMemberN{Value: "3"}, "_a": b,
 			},
 			"live", "Counter",
-			&account{ID: "1", Counter: 3},
+			&kit.Account{ID: "1", Counter: 3},
 		},
 		"element": {
-			item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0007"), "Text": s("x")},
+			kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("ENTRY#0007"), "Text": kit.S("x")},
 			"live", "Entries",
-			&account{ID: "1", Entries: []part{{7, "x"}}},
+			&kit.Account{ID: "1", Entries: []kit.Part{{N: 7, Text: "x"}}},
 		},
 		"entry": {
-			item{"PK": s("ACCOUNT#1"), "SK": s("FLAG#a"), "Flags": mark},
+			kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("FLAG#a"), "Flags": mark},
 			"live", "Flags",
-			&account{ID: "1", Flags: map[string]bool{"a": true}},
+			&kit.Account{ID: "1", Flags: map[string]bool{"a": true}},
 		},
 		"claim": {
-			item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("inserting")},
+			kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("HEAD"), "_s": stage("inserting")},
 			"staged", "Counter",
-			&account{ID: "1"},
+			&kit.Account{ID: "1"},
 		},
 		"live": {
-			item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("live")},
+			kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("HEAD"), "_s": stage("live")},
 			"live", "Counter",
-			&account{ID: "1"},
+			&kit.Account{ID: "1"},
 		},
 		"marked": {
-			item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("deleting")},
+			kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("HEAD"), "_s": stage("deleting")},
 			"deleting", "Counter",
-			&account{ID: "1"},
+			&kit.Account{ID: "1"},
 		},
 		"staged": {
-			item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x"), "_s": mark, "_a": b},
+			kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("LEFT"), "Left": kit.S("x"), "_s": mark, "_a": b},
 			"staged", "Left",
-			&account{ID: "1", Left: "x"},
+			&kit.Account{ID: "1", Left: "x"},
 		},
-		"no sort key":  {item{"PK": s("ACCOUNT#1"), "SK": s("OTHER")}, "unknown", "", nil},
-		"no partition": {item{"PK": s("USER#1"), "SK": s("HEAD")}, "unknown", "", nil},
-		"no string":    {item{"PK": b, "SK": s("HEAD")}, "unknown", "", nil},
+		"no sort key":  {kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("OTHER")}, "unknown", "", nil},
+		"no partition": {kit.Item{"PK": kit.S("USER#1"), "SK": kit.S("HEAD")}, "unknown", "", nil},
+		"no string":    {kit.Item{"PK": b, "SK": kit.S("HEAD")}, "unknown", "", nil},
 	} {
 		d, err := m.Decode(c.item)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if d.State != c.state || d.Field != c.field || !cmp.Equal(d.Value, c.want, accountOptions) ||
+		if d.State != c.state || d.Field != c.field || !cmp.Equal(d.Value, c.want, kit.AccountOptions) ||
 			d.Root != (c.field == "Counter") {
 			t.Errorf("%s: %+v %+v", name, d, d.Value)
 		}
 	}
 	for text, c := range map[string]struct {
-		item    item
+		item    kit.Item
 		options []mapper.DecodeOption
 	}{
-		"the item's key matches no table of the model: accounts (PK, SK)": {item{"id": s("1")}, nil},
+		"the item's key matches no table of the model: accounts (PK, SK)": {kit.Item{"id": kit.S("1")}, nil},
 		"lacks the key attribute \"SK\"": {
-			item{"PK": s("ACCOUNT#1")},
+			kit.Item{"PK": kit.S("ACCOUNT#1")},
 			[]mapper.DecodeOption{mapper.InTable("accounts")},
 		},
 		"the model has no table \"others\"": {
-			item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")},
+			kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("HEAD")},
 			[]mapper.DecodeOption{mapper.InTable("others")},
 		},
-		"attribute \"Counter\"": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": s("x")}, nil},
+		"attribute \"Counter\"": {kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("HEAD"), "Counter": kit.S("x")}, nil},
 	} {
 		if _, err := m.Decode(c.item, c.options...); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q: %v", text, err)
@@ -127,13 +128,13 @@ func TestDecodeInTable(t *testing.T) {
 		Name string   `ddb:"sk=A"`
 		Tail string   `ddb:"table=tails,sk=A"`
 	}
-	m := must(mapper.New[half](failingClient{}))(t)
-	a := item{"PK": s("X#1"), "SK": s("A"), "Name": s("n"), "Tail": s("t")}
+	m := kit.Must(mapper.New[half](kit.Failing{}))(t)
+	a := kit.Item{"PK": kit.S("X#1"), "SK": kit.S("A"), "Name": kit.S("n"), "Tail": kit.S("t")}
 	if _, err := m.Decode(a); err == nil ||
 		!strings.Contains(err.Error(), "to the table heads or to tails: name the table with mapper.InTable") {
 		t.Errorf("%v", err)
 	}
-	d := must(m.Decode(a, mapper.InTable("tails")))(t)
+	d := kit.Must(m.Decode(a, mapper.InTable("tails")))(t)
 	if d.Value.Tail != "t" || d.Value.Name != "" || d.Key.Table != "tails" || d.Root {
 		t.Errorf("%+v", d)
 	}
@@ -148,26 +149,26 @@ func TestDecodeStream(t *testing.T) {
 	table := testengine.Table(t, "PK:S", "SK:S")
 	engine := testengine.Start(t)
 	client := engine.Client()
-	out := must(client.UpdateTable(ctx,
+	out := kit.Must(client.UpdateTable(ctx,
 		&dynamodb.UpdateTableInput{TableName: &table, StreamSpecification: &types.StreamSpecification{
 			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
 		}}))(t)
-	m := must(mapper.New[account](client, mapper.Table(table)))(t)
+	m := kit.Must(mapper.New[kit.Account](client, mapper.Table(table)))(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	written := writeAccounts(t, m, r, want)
 	records := readStream(t, engine, aws.ToString(out.TableDescription.LatestStreamArn), written.records)
-	last := map[mapper.Key]*mapper.Decoded[account]{}
+	last := map[mapper.Key]*mapper.Decoded[kit.Account]{}
 	created, deleted := map[string]int{}, map[string]int{}
 	for _, rec := range records {
-		old := must(attributevalue.FromDynamoDBStreamsMap(rec.OldImage))(t)
-		now := must(attributevalue.FromDynamoDBStreamsMap(rec.NewImage))(t)
-		c := must(m.DecodeChange(old, now, mapper.InTable(table)))(t)
+		old := kit.Must(attributevalue.FromDynamoDBStreamsMap(rec.OldImage))(t)
+		now := kit.Must(attributevalue.FromDynamoDBStreamsMap(rec.NewImage))(t)
+		c := kit.Must(m.DecodeChange(old, now, mapper.InTable(table)))(t)
 		d := c.New
 		if d == nil {
 			d = c.Old
 		}
 		if was := last[d.Key]; (was == nil) != (c.Old == nil) || was != nil &&
-			!cmp.Equal(was.Value, c.Old.Value, accountOptions) {
+			!cmp.Equal(was.Value, c.Old.Value, kit.AccountOptions) {
 			t.Fatalf("the old image of %v is %+v, and was written as %+v", d.Key, c.Old, was)
 		}
 		if d.State == "unknown" || d.Value.ID == "" {
@@ -186,21 +187,21 @@ func TestDecodeStream(t *testing.T) {
 			len(written.deleted))
 	}
 	t.Logf("%d records", len(records))
-	now := map[string]*account{}
+	now := map[string]*kit.Account{}
 	for _, d := range last {
 		if d == nil {
 			continue
 		}
 		a := now[d.Value.ID]
 		if a == nil {
-			a = &account{ID: d.Value.ID, Flags: map[string]bool{}}
+			a = &kit.Account{ID: d.Value.ID, Flags: map[string]bool{}}
 			now[d.Value.ID] = a
 		}
 		a.Counter, a.Left, a.Right = a.Counter+d.Value.Counter, a.Left+d.Value.Left, a.Right+d.Value.Right
 		a.Entries = append(a.Entries, d.Value.Entries...)
 	}
 	for id, a := range now {
-		e := must(m.Load(ctx, m.Key(id)))(t)
+		e := kit.Must(m.Load(ctx, m.Key(id)))(t)
 		if len(e.Value.Entries) != len(a.Entries) || e.Value.Counter != a.Counter || e.Value.Left != a.Left ||
 			e.Value.Right != a.Right {
 			t.Fatalf("%s: %+v, and its records say %+v", id, e.Value, a)
@@ -215,12 +216,12 @@ type writing struct {
 }
 
 // writeAccounts inserts, changes and deletes accounts, in one transaction or staged.
-func writeAccounts(t *testing.T, m *mapper.Mapper[account], r *rand.Rand, records int) writing {
+func writeAccounts(t *testing.T, m *mapper.Mapper[kit.Account], r *rand.Rand, records int) writing {
 	t.Helper()
 	ctx := context.Background()
 	w := writing{created: map[string]int{}, deleted: map[string]int{}}
 	text := func() string { return strings.Repeat("x", 1+r.IntN(20)) }
-	var all []*mapper.Entity[account]
+	var all []*mapper.Entity[kit.Account]
 	for id := 0; w.records < records; id++ {
 		var options []mapper.WriteOption
 		if r.IntN(3) == 0 {
@@ -229,23 +230,23 @@ func writeAccounts(t *testing.T, m *mapper.Mapper[account], r *rand.Rand, record
 		var receipt *mapper.Receipt
 		switch n := r.IntN(10); {
 		case n < 4 || len(all) == 0:
-			a := account{
+			a := kit.Account{
 				ID: strconv.Itoa(id), Counter: 1 + r.IntN(9), Left: text(), Right: text(),
 				Flags: map[string]bool{},
 			}
 			for i := range r.IntN(20) {
-				a.Entries = append(a.Entries, part{i, text()})
+				a.Entries = append(a.Entries, kit.Part{N: i, Text: text()})
 			}
 			all = append(all, m.New(a))
-			receipt = must(m.Save(ctx, all[len(all)-1], options...))(t)
+			receipt = kit.Must(m.Save(ctx, all[len(all)-1], options...))(t)
 			w.created[a.ID]++
 		case n < 9:
 			e := all[r.IntN(len(all))]
-			e.Value.Left, e.Value.Entries = text(), append(e.Value.Entries, part{100 + id%9000, text()})
-			receipt = must(m.Save(ctx, e))(t)
+			e.Value.Left, e.Value.Entries = text(), append(e.Value.Entries, kit.Part{N: 100 + id%9000, Text: text()})
+			receipt = kit.Must(m.Save(ctx, e))(t)
 		default:
 			i := r.IntN(len(all))
-			receipt = must(m.Delete(ctx, all[i], options...))(t)
+			receipt = kit.Must(m.Delete(ctx, all[i], options...))(t)
 			w.deleted[all[i].Value.ID]++
 			all = slices.Delete(all, i, i+1)
 		}
@@ -263,15 +264,15 @@ func readStream(t *testing.T, engine *engines.Engine, arn string, want int) []*s
 		Region: o.Region, Credentials: o.Credentials,
 		BaseEndpoint: o.BaseEndpoint, HTTPClient: o.HTTPClient,
 	})
-	d := must(c.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &arn}))(t)
+	d := kit.Must(c.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &arn}))(t)
 	var all []*streams.StreamRecord
 	for _, shard := range d.StreamDescription.Shards {
-		it := must(c.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
+		it := kit.Must(c.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
 			StreamArn: &arn, ShardId: shard.ShardId, ShardIteratorType: streams.ShardIteratorTypeTrimHorizon,
 		}))(t)
 		next, empty := it.ShardIterator, 0
 		for next != nil && len(all) < want && empty < 100 {
-			out := must(c.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: next}))(t)
+			out := kit.Must(c.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: next}))(t)
 			for i := range out.Records {
 				all = append(all, out.Records[i].Dynamodb)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -44,8 +45,8 @@ var bagFields = struct {
 func TestPatchWithoutChangesSendsNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	bags := indexed[bag](t, nil)
-	must(bags.Save(ctx, bags.New(bag{ID: "1", Name: "n"})))(t)
+	bags := kit.Indexed[bag](t, nil)
+	kit.Must(bags.Save(ctx, bags.New(bag{ID: "1", Name: "n"})))(t)
 	f, id := bagFields, handmade.EntityOf(bags.Key("1"))
 	for name, p := range map[string]*mapper.Patch[bag]{
 		"no changes": id.Patch().And(), "no elements": id.Patch(f.Tags.Add()).And(),
@@ -62,7 +63,7 @@ func TestPatchWithoutChangesSendsNothing(t *testing.T) {
 			t.Errorf("%s in a transaction: %v, %v", name, r, err)
 		}
 	}
-	if r := must(id.Patch(f.Tags.Add(), f.Name.Set("new")).Exec(ctx, bags))(t); r.Predicted().Requests != 1 {
+	if r := kit.Must(id.Patch(f.Tags.Add(), f.Name.Set("new")).Exec(ctx, bags))(t); r.Predicted().Requests != 1 {
 		t.Error(r)
 	}
 	for name, p := range map[string]*mapper.ItemPatch[bag, bag]{
@@ -74,7 +75,7 @@ func TestPatchWithoutChangesSendsNothing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		r, err := p.If(f.Name.Equal("new")).Exec(ctx, bags)
-		if plan := must(p.If(f.Name.Equal("new")).Plan(bags))(t); err != nil ||
+		if plan := kit.Must(p.If(f.Name.Equal("new")).Plan(bags))(t); err != nil ||
 			!plan.WCU.Contains(r.Consumed.WCU) || plan.Requests != 1 {
 			t.Errorf("%s: %v, %v, %v", name, r, plan, err)
 		}
@@ -91,12 +92,12 @@ func TestRequireRootReportsMissingEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	users := storeUsers(t)
-	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "a@example.com", Name: "Ann"})))(t)
+	kit.Must(users.Save(ctx, users.New(store.User{ID: "1", Email: "a@example.com", Name: "Ann"})))(t)
 	missing := store.UserByID("2")
 	for name, s := range map[string]query.Selection[store.User]{
 		"an item": missing.Home(), "a range": missing.Public(), "the root": missing.Root(), "all": missing,
 	} {
-		plan := must(users.PlanLoad(s, mapper.RequireRoot()))(t)
+		plan := kit.Must(users.PlanLoad(s, mapper.RequireRoot()))(t)
 		var r mapper.Receipt
 		_, err := users.Load(ctx, s, mapper.RequireRoot(), mapper.ReceiptTo(&r))
 		if !errors.Is(err, mapper.ErrNotFound) || plan.Requests != r.Predicted().Requests ||
@@ -105,13 +106,13 @@ func TestRequireRootReportsMissingEntity(t *testing.T) {
 		}
 	}
 	part := store.UserByID("1").Public()
-	e := must(users.Load(ctx, part, mapper.RequireRoot()))(t)
+	e := kit.Must(users.Load(ctx, part, mapper.RequireRoot()))(t)
 	if e.Value.Email == "" || !e.Loaded(&e.Value.Email) {
 		t.Errorf("%+v", e.Value)
 	}
 	e.Value.Email = "changed@example.com"
-	must(users.Save(ctx, e))(t)
-	many := must(users.LoadMany(ctx, []query.Selection[store.User]{part, missing.Home()}, mapper.RequireRoot()))(t)
+	kit.Must(users.Save(ctx, e))(t)
+	many := kit.Must(users.LoadMany(ctx, []query.Selection[store.User]{part, missing.Home()}, mapper.RequireRoot()))(t)
 	if many[0] == nil || many[0].Value.Email != "changed@example.com" || many[1] != nil {
 		t.Errorf("%v", many)
 	}
@@ -126,7 +127,7 @@ func TestCopyOfEntityIsNotSaved(t *testing.T) {
 	ctx := context.Background()
 	users := storeUsers(t)
 	e := users.New(store.User{ID: "1", Email: "a@example.com", Name: "Ann"})
-	must(users.Save(ctx, e))(t)
+	kit.Must(users.Save(ctx, e))(t)
 	copied := reflectCopy(e)
 	for name, call := range map[string]func() error{
 		"Save":       func() error { _, err := users.Save(ctx, copied); return err },
@@ -136,12 +137,12 @@ func TestCopyOfEntityIsNotSaved(t *testing.T) {
 		"SavePart":   func() error { _, err := mapper.Transact(ctx, users.SavePart(copied)); return err },
 		"DeletePart": func() error { _, err := mapper.Transact(ctx, users.DeletePart(copied)); return err },
 		"of a Load": func() error {
-			x := must(users.Load(ctx, store.UserByID("1")))(t)
+			x := kit.Must(users.Load(ctx, store.UserByID("1")))(t)
 			_, err := users.Save(ctx, reflectCopy(x))
 			return err
 		},
 		"of LoadMany": func() error {
-			x := must(users.LoadMany(ctx, []query.Selection[store.User]{store.UserByID("1")}))(t)[0]
+			x := kit.Must(users.LoadMany(ctx, []query.Selection[store.User]{store.UserByID("1")}))(t)[0]
 			_, err := users.Save(ctx, reflectCopy(x))
 			return err
 		},
@@ -151,7 +152,7 @@ func TestCopyOfEntityIsNotSaved(t *testing.T) {
 		}
 	}
 	e.Value.Email = "still@example.com"
-	must(users.Save(ctx, e))(t)
+	kit.Must(users.Save(ctx, e))(t)
 }
 
 // reflectCopy copies an entity, which go vet reports in plain code.
@@ -168,15 +169,15 @@ func TestEntityIsWrittenByOneGoroutine(t *testing.T) {
 	var second func()
 	g := newGarage(t, fakedynamo.Before(testengine.Start(t).Client(), "UpdateItem", "PURSE#1", func() { second() }))
 	e := g.purses.New(purse{ID: "1"})
-	must(g.purses.Save(ctx, e))(t)
+	kit.Must(g.purses.Save(ctx, e))(t)
 	e.Value.Amount = 1
 	during := map[string]error{}
 	second = func() {
-		during["Save"] = failed(g.purses.Save(ctx, e))
-		during["Delete"] = failed(g.purses.Delete(ctx, e))
-		during["Transact"] = failed(mapper.Transact(ctx, g.purses.SavePart(e)))
+		during["Save"] = kit.Err(g.purses.Save(ctx, e))
+		during["Delete"] = kit.Err(g.purses.Delete(ctx, e))
+		during["Transact"] = kit.Err(mapper.Transact(ctx, g.purses.SavePart(e)))
 	}
-	must(g.purses.Save(ctx, e))(t)
+	kit.Must(g.purses.Save(ctx, e))(t)
 	for _, name := range []string{"Save", "Delete", "Transact"} {
 		if err := during[name]; err == nil || !strings.Contains(err.Error(),
 			"another goroutine is writing the entity") {
@@ -195,7 +196,7 @@ func TestEntityIsWrittenByOneGoroutine(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if now := must(g.purses.Load(ctx, g.purses.Key("1"), mapper.Strong()))(t); now.Value.Amount != 2 {
+	if now := kit.Must(g.purses.Load(ctx, g.purses.Key("1"), mapper.Strong()))(t); now.Value.Amount != 2 {
 		t.Errorf("%+v", now.Value)
 	}
 }
@@ -236,6 +237,6 @@ func TestEmptyMapperSaysSo(t *testing.T) {
 
 func storeUsers(t *testing.T) *mapper.Mapper[store.User] {
 	t.Helper()
-	return must(mapper.New[store.User](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S",
+	return kit.Must(mapper.New[store.User](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S",
 		"SK:S"))))(t)
 }

@@ -15,6 +15,30 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
+// user is the model of the documentation: structs, a pointer, two lists, and a map.
+type user struct {
+	_        struct{}        `ddb:"table=users"`
+	ID       string          `ddb:"pk=USER#{ID}"`
+	Email    string          `ddb:"sk=U#Information" dynamodbav:"email"`
+	Name     string          `ddb:"sk=U#Information" dynamodbav:"name,omitempty"`
+	Home     address         `ddb:"sk=U#Address#Home"`
+	Delivery *address        `ddb:"sk=U#Address#Delivery"`
+	Public   []wish          `ddb:"sk=M#WishList#Public#{AddedAt}"`
+	Private  []wish          `ddb:"sk=M#WishList#Private#{AddedAt}"`
+	Cards    map[string]card `ddb:"sk=M#Card#{key}"`
+}
+
+type address struct{ Street, City string }
+
+type wish struct {
+	AddedAt time.Time
+	SKU     string
+	Title   string
+	Price   float64
+}
+
+type card struct{ Last4 string }
+
 var exampleTables atomic.Int64
 
 // exampleUsers returns a mapper on an empty table of a DynamoDB engine. A program

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -19,11 +20,11 @@ import (
 func TestNoGoroutineOutlivesItsCall(t *testing.T) {
 	t.Parallel()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	readings := must(mapper.New[reading](testengine.Start(t).Client(), mapper.Table(table)))(t)
-	ticks := must(mapper.New[tick](&distant{delay: time.Millisecond, each: 250}))(t)
-	all := func(yield func(reading, error) bool) {
+	readings := kit.Must(mapper.New[kit.Reading](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	ticks := kit.Must(mapper.New[kit.Tick](&kit.Distant{Delay: time.Millisecond, Each: 250}))(t)
+	all := func(yield func(kit.Reading, error) bool) {
 		for i := range 2000 {
-			if !yield(reading{Sensor: fmt.Sprint(i % 7), N: i, Text: strings.Repeat("x", 500)}, nil) {
+			if !yield(kit.Reading{Sensor: fmt.Sprint(i % 7), N: i, Text: strings.Repeat("x", 500)}, nil) {
 				return
 			}
 		}
@@ -40,7 +41,7 @@ func TestNoGoroutineOutlivesItsCall(t *testing.T) {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			n := 0
-			_, err := readings.BulkLoad(ctx, func(yield func(reading, error) bool) {
+			_, err := readings.BulkLoad(ctx, func(yield func(kit.Reading, error) bool) {
 				for v := range all {
 					if n++; n == 500 {
 						cancel()
@@ -62,7 +63,7 @@ func TestNoGoroutineOutlivesItsCall(t *testing.T) {
 			return errors.New("it yields nothing")
 		}},
 		{"a query of all shards that is left", func(ctx context.Context) error {
-			for _, err := range query.Of[tick](ticks.Key("d")).All(ctx, ticks, mapper.Concurrency(50)) {
+			for _, err := range query.Of[kit.Tick](ticks.Key("d")).All(ctx, ticks, mapper.Concurrency(50)) {
 				return err
 			}
 			return errors.New("it yields nothing")
@@ -70,7 +71,7 @@ func TestNoGoroutineOutlivesItsCall(t *testing.T) {
 		{"a query of all shards whose context ends", func(ctx context.Context) error {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
-			for _, err := range query.Of[tick](ticks.Key("d")).All(ctx, ticks, mapper.Concurrency(50)) {
+			for _, err := range query.Of[kit.Tick](ticks.Key("d")).All(ctx, ticks, mapper.Concurrency(50)) {
 				if cancel(); err != nil {
 					return nil
 				}
@@ -78,7 +79,7 @@ func TestNoGoroutineOutlivesItsCall(t *testing.T) {
 			return errors.New("it was canceled, and there is no error")
 		}},
 		{"a load of many", func(ctx context.Context) error {
-			var keys []query.Selection[reading]
+			var keys []query.Selection[kit.Reading]
 			for i := range 500 {
 				keys = append(keys, readings.Key(fmt.Sprint(i%7), i))
 			}

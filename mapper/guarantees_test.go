@@ -14,6 +14,7 @@ import (
 
 	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -26,35 +27,35 @@ import (
 func TestSaveAddsOnlyToLiveEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for name, between := range map[string]func(m *mapper.Mapper[account]){
-		"deleted": func(m *mapper.Mapper[account]) { must(m.DeleteByKey(ctx, m.Key("1")))(t) },
-		"deleted and inserted again": func(m *mapper.Mapper[account]) {
-			must(m.DeleteByKey(ctx, m.Key("1")))(t)
-			must(m.Save(ctx, m.New(account{ID: "1", Counter: 7})))(t)
+	for name, between := range map[string]func(m *mapper.Mapper[kit.Account]){
+		"deleted": func(m *mapper.Mapper[kit.Account]) { kit.Must(m.DeleteByKey(ctx, m.Key("1")))(t) },
+		"deleted and inserted again": func(m *mapper.Mapper[kit.Account]) {
+			kit.Must(m.DeleteByKey(ctx, m.Key("1")))(t)
+			kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 7})))(t)
 		},
-		"deleted in stages": func(m *mapper.Mapper[account]) {
-			must(m.DeleteByKey(ctx, m.Key("1"), mapper.Staged()))(t)
+		"deleted in stages": func(m *mapper.Mapper[kit.Account]) {
+			kit.Must(m.DeleteByKey(ctx, m.Key("1"), mapper.Staged()))(t)
 		},
 	} {
 		for _, options := range [][]mapper.WriteOption{nil, {mapper.Independent()}} {
 			table := testengine.Table(t, "PK:S", "SK:S")
-			m := newAccounts(t, table, &faulty{at: -1}, 1)
-			must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
-			e := must(m.Load(ctx, m.Key("1")))(t)
+			m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+			kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1})))(t)
+			e := kit.Must(m.Load(ctx, m.Key("1")))(t)
 			between(m)
-			left := items(t, table, "1")
-			e.Value.Entries, e.Value.Left = []part{{1, "lost"}}, "lost"
+			left := kit.ItemsOf(t, table, "1")
+			e.Value.Entries, e.Value.Left = []kit.Part{{N: 1, Text: "lost"}}, "lost"
 			_, err := m.Save(ctx, e, options...)
 			var missing *mapper.NotFoundError
 			if !errors.As(err, &missing) {
 				t.Errorf("%s: the save is acknowledged: %v", name, err)
 			}
-			if n := items(t, table, "1"); n != left {
+			if n := kit.ItemsOf(t, table, "1"); n != left {
 				t.Errorf("%s: %d items are left over, %d before the save", name, n, left)
 			}
 			if e.Value.Entries = nil; e.Value.Left == "lost" { // the entity knows that they are not stored
 				e.Value.Left = ""
-				if plan := must(m.PlanSave(e))(t); plan.Mode != "nothing" {
+				if plan := kit.Must(m.PlanSave(e))(t); plan.Mode != "nothing" {
 					t.Errorf("%s: %v", name, plan)
 				}
 			}
@@ -68,26 +69,26 @@ func TestSaveThatCannotReadRootIsUnknown(t *testing.T) {
 	ctx := context.Background()
 	for _, deleted := range []bool{false, true} {
 		table := testengine.Table(t, "PK:S", "SK:S")
-		clean := newAccounts(t, table, &faulty{at: -1}, 1)
-		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+		clean := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+		kit.Must(clean.Save(ctx, clean.New(kit.Account{ID: "1", Counter: 1})))(t)
 		failing := true
-		f := &faulty{at: -1}
-		f.pick = func() fault {
-			if failing && f.log[len(f.log)-1] == "GetItem" {
-				return deny
+		f := &kit.Faulty{At: -1}
+		f.Pick = func() kit.Fault {
+			if failing && f.Log[len(f.Log)-1] == "GetItem" {
+				return kit.Deny
 			}
-			return none
+			return kit.None
 		}
-		m := newAccounts(t, table, f, 1)
-		e := must(m.Load(ctx, m.Key("1")))(t)
-		e.Value.Entries = []part{{1, "x"}}
+		m := kit.NewAccounts(t, table, f, 1)
+		e := kit.Must(m.Load(ctx, m.Key("1")))(t)
+		e.Value.Entries = []kit.Part{{N: 1, Text: "x"}}
 		var unknown *mapper.OutcomeUnknownError
 		if _, err := m.Save(ctx, e); !errors.As(err, &unknown) || len(unknown.Items) != 1 ||
 			unknown.Items[0].Sort != "ENTRY#0001" {
 			t.Errorf("the root item was not read: %v", err)
 		}
 		if failing = false; deleted {
-			must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
+			kit.Must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 		}
 		findsOut(t, m, e, table, deleted)
 	}
@@ -95,13 +96,13 @@ func TestSaveThatCannotReadRootIsUnknown(t *testing.T) {
 
 // findsOut saves an entity to which an item was added without an answer. The save fails if the entity
 // was deleted in the meantime, and no item is left over.
-func findsOut(t *testing.T, m *mapper.Mapper[account], e *mapper.Entity[account], table string, deleted bool) {
+func findsOut(t *testing.T, m *mapper.Mapper[kit.Account], e *mapper.Entity[kit.Account], table string, deleted bool) {
 	t.Helper()
 	_, err := m.Save(context.Background(), e)
 	if deleted != errors.Is(err, mapper.ErrNotFound) || !deleted && err != nil {
 		t.Errorf("deleted %v: %v", deleted, err)
 	}
-	if n := items(t, table, "1"); deleted && n != 0 {
+	if n := kit.ItemsOf(t, table, "1"); deleted && n != 0 {
 		t.Errorf("%d items are left over", n)
 	}
 }
@@ -112,30 +113,33 @@ func TestAdditionWithoutAnswerIsConfirmed(t *testing.T) {
 	ctx := request.WithoutPauses(context.Background())
 	for _, deleted := range []bool{false, true} {
 		table := testengine.Table(t, "PK:S", "SK:S")
-		clean := newAccounts(t, table, &faulty{at: -1}, 1)
-		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+		clean := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+		kit.Must(clean.Save(ctx, clean.New(kit.Account{ID: "1", Counter: 1})))(t)
 		failing := false
-		f := &faulty{at: -1}
-		f.pick = func() fault {
-			switch op := f.log[len(f.log)-1]; {
+		f := &kit.Faulty{At: -1}
+		f.Pick = func() kit.Fault {
+			switch op := f.Log[len(f.Log)-1]; {
 			case failing && op == "PutItem":
-				return dropAnswer
+				return kit.DropAnswer
 			case failing:
-				return deny
+				return kit.Deny
 			}
-			return none
+			return kit.None
 		}
-		m := newAccounts(t, table, f, 1)
-		e := must(m.Load(ctx, m.Key("1")))(t)
-		e.Value.Entries = []part{{1, "x"}}
+		m := kit.NewAccounts(t, table, f, 1)
+		e := kit.Must(m.Load(ctx, m.Key("1")))(t)
+		e.Value.Entries = []kit.Part{{N: 1, Text: "x"}}
 		failing = true
 		var unknown *mapper.OutcomeUnknownError
 		if _, err := m.Save(ctx, e); !errors.As(err, &unknown) {
 			t.Errorf("no answer came: %v", err)
 		}
 		if failing = false; deleted {
-			must(newRaw(t, table).DeleteItem(ctx,
-				&dynamodb.DeleteItemInput{TableName: &table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
+			kit.Must(kit.NewForeign(t, table).DeleteItem(ctx,
+				&dynamodb.DeleteItemInput{
+					TableName: &table,
+					Key:       kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("HEAD")},
+				}))(t)
 		}
 		findsOut(t, m, e, table, deleted)
 	}
@@ -146,29 +150,31 @@ func TestTransactAddsOnlyToLiveEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := newAccounts(t, table, &faulty{at: -1}, 1)
-	other := newAccounts(t, table, &faulty{at: -1}, 1)
-	entries := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
-	for name, adds := range map[string]func(e *mapper.Entity[account]) mapper.Part{
-		"a save": func(e *mapper.Entity[account]) mapper.Part {
-			e.Value.Entries = append(e.Value.Entries, part{9, "x"})
+	m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+	other := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+	entries := handmade.Elements[kit.Account, kit.Part]{Node: handmade.Node(m.Key("1")), Item: 3}
+	for name, adds := range map[string]func(e *mapper.Entity[kit.Account]) mapper.Part{
+		"a save": func(e *mapper.Entity[kit.Account]) mapper.Part {
+			e.Value.Entries = append(e.Value.Entries, kit.Part{N: 9, Text: "x"})
 			return m.SavePart(e)
 		},
-		"an added element": func(*mapper.Entity[account]) mapper.Part { return entries.Add(part{9, "x"}).PatchPart(m) },
+		"an added element": func(*mapper.Entity[kit.Account]) mapper.Part {
+			return entries.Add(kit.Part{N: 9, Text: "x"}).PatchPart(m)
+		},
 	} {
-		must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
-		must(m.Save(ctx, m.New(account{ID: "2", Counter: 1})))(t)
-		must(entries.Add(part{1, "x"}).Exec(ctx, m))(t) // the incarnation is remembered
-		e, second := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("2")))(t)
-		must(other.DeleteByKey(ctx, other.Key("1")))(t)
+		kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1})))(t)
+		kit.Must(m.Save(ctx, m.New(kit.Account{ID: "2", Counter: 1})))(t)
+		kit.Must(entries.Add(kit.Part{N: 1, Text: "x"}).Exec(ctx, m))(t) // the incarnation is remembered
+		e, second := kit.Must(m.Load(ctx, m.Key("1")))(t), kit.Must(m.Load(ctx, m.Key("2")))(t)
+		kit.Must(other.DeleteByKey(ctx, other.Key("1")))(t)
 		second.Value.Counter = 2
 		if _, err := mapper.Transact(ctx, adds(e), m.SavePart(second)); err == nil {
 			t.Errorf("%s of a deleted entity is acknowledged", name)
 		}
-		if got := stored(t, m, "2"); got.Counter != 1 || items(t, table, "1") != 0 {
+		if got := kit.Stored(t, m, "2"); got.Counter != 1 || kit.ItemsOf(t, table, "1") != 0 {
 			t.Errorf("%s: the other part is written: %+v", name, got)
 		}
-		must(m.DeleteByKey(ctx, m.Key("2")))(t)
+		kit.Must(m.DeleteByKey(ctx, m.Key("2")))(t)
 	}
 }
 
@@ -177,36 +183,37 @@ func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
-	hits := handmade.Number[visited, int]("Hits", "", func(x *visited) *int { return &x.Hits })
-	stats := func(id string) *mapper.ItemPatch[visited, visited] {
-		return mapperimpl.Item[visited, visited](m.Key(id).Item("STATS"), 1).Patch(hits.Increment(1))
+	m := kit.Must(mapper.New[kit.Visited](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(table)))(t)
+	hits := handmade.Number[kit.Visited, int]("Hits", "", func(x *kit.Visited) *int { return &x.Hits })
+	stats := func(id string) *mapper.ItemPatch[kit.Visited, kit.Visited] {
+		return mapperimpl.Item[kit.Visited, kit.Visited](m.Key(id).Item("STATS"), 1).Patch(hits.Increment(1))
 	}
-	set := func(id string) *mapper.ItemPatch[visited, visited] {
-		return mapperimpl.Item[visited, visited](m.Key(id).Item("STATS"), 1).Patch(hits.Set(5))
+	set := func(id string) *mapper.ItemPatch[kit.Visited, kit.Visited] {
+		return mapperimpl.Item[kit.Visited, kit.Visited](m.Key(id).Item("STATS"), 1).Patch(hits.Set(5))
 	}
-	for name, p := range map[string]*mapper.ItemPatch[visited, visited]{
+	for name, p := range map[string]*mapper.ItemPatch[kit.Visited, kit.Visited]{
 		"an increment": stats("nobody"), "a set": set("nobody"),
-		"set if absent": mapperimpl.Item[visited, visited](m.Key("nobody").Item("STATS"), 1).Patch(hits.SetIfAbsent(5)),
+		"set if absent": mapperimpl.Item[kit.Visited, kit.Visited](m.Key("nobody").Item("STATS"),
+			1).Patch(hits.SetIfAbsent(5)),
 	} {
 		var missing *mapper.NotFoundError
-		if _, err := p.Exec(ctx, m); !errors.As(err, &missing) || items(t, table, "nobody") != 0 {
+		if _, err := p.Exec(ctx, m); !errors.As(err, &missing) || kit.ItemsOf(t, table, "nobody") != 0 {
 			t.Errorf("%s makes an item of an entity that does not exist: %v", name, err)
 		}
 	}
-	must(m.Save(ctx, m.New(visited{ID: "1", Name: "n"})))(t)
+	kit.Must(m.Save(ctx, m.New(kit.Visited{ID: "1", Name: "n"})))(t)
 	for n := range 3 {
-		r := must(stats("1").Exec(ctx, m))(t)
+		r := kit.Must(stats("1").Exec(ctx, m))(t)
 		if n > 0 && (r.Predicted().Requests != 1 || r.Consumed.RCU != 0 || r.Consumed.WCU != 1) {
 			t.Errorf("an increment of an item that exists is one request: %v", r)
 		}
 	}
-	e := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
+	e := kit.Must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
 	if e.Value.Hits != 3 {
 		t.Errorf("3 increments count %d", e.Value.Hits)
 	}
 	// What the patch made belongs to this entity, and not to the next one of the key.
-	if raw := newRaw(t, table).get("ACCOUNT#1", "STATS"); raw["_a"] == nil {
+	if raw := kit.NewForeign(t, table).Get("ACCOUNT#1", "STATS"); raw["_a"] == nil {
 		t.Errorf("it carries no incarnation: %v", raw)
 	}
 }
@@ -216,28 +223,29 @@ func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 func TestPatchMakesItemThatIsSeen(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	on := func(table string, f *faulty) *mapper.Mapper[visited] {
-		return must(mapper.New[visited](client(t, f, 1), mapper.Table(table)))(t)
+	on := func(table string, f *kit.Faulty) *mapper.Mapper[kit.Visited] {
+		return kit.Must(mapper.New[kit.Visited](kit.Client(t, f, 1), mapper.Table(table)))(t)
 	}
 	for _, again := range []bool{false, true} {
 		for before := range 5 {
 			table := testengine.Table(t, "PK:S", "SK:S")
-			other, f := on(table, &faulty{at: -1}), &faulty{at: -1}
-			must(other.Save(ctx, other.New(visited{ID: "1", Name: "first"})))(t)
+			other, f := on(table, &kit.Faulty{At: -1}), &kit.Faulty{At: -1}
+			kit.Must(other.Save(ctx, other.New(kit.Visited{ID: "1", Name: "first"})))(t)
 			m := on(table, f)
-			f.pick = func() fault {
-				if len(f.log) == before+1 {
-					must(other.DeleteByKey(ctx, other.Key("1")))(t)
+			f.Pick = func() kit.Fault {
+				if len(f.Log) == before+1 {
+					kit.Must(other.DeleteByKey(ctx, other.Key("1")))(t)
 					if again {
-						must(other.Save(ctx, other.New(visited{ID: "1", Name: "second"})))(t)
+						kit.Must(other.Save(ctx, other.New(kit.Visited{ID: "1", Name: "second"})))(t)
 					}
 				}
-				return none
+				return kit.None
 			}
-			hits := handmade.Number[visited, int]("Hits", "", func(v *visited) *int { return &v.Hits })
-			_, err := mapperimpl.Item[visited, visited](m.Key("1").Item("STATS"), 1).Patch(hits.Increment(1)).Exec(ctx,
+			hits := handmade.Number[kit.Visited, int]("Hits", "", func(v *kit.Visited) *int { return &v.Hits })
+			_, err := mapperimpl.Item[kit.Visited, kit.Visited](m.Key("1").Item("STATS"),
+				1).Patch(hits.Increment(1)).Exec(ctx,
 				m)
-			deleted := len(f.log) > before // while the patch ran
+			deleted := len(f.Log) > before // while the patch ran
 			name := fmt.Sprintf("deleted before request %d, inserted again %v", before, again)
 			if err != nil && !errors.Is(err, mapper.ErrNotFound) || deleted && !again && err == nil {
 				t.Errorf("%s: %v", name, err)
@@ -247,18 +255,11 @@ func TestPatchMakesItemThatIsSeen(t *testing.T) {
 				e.Value.Hits != 0 {
 				t.Errorf("%s: the patch ended with %v, and the entity is %+v (%v)", name, err, e, missing)
 			}
-			if deleted && !again && items(t, table, "1") != 0 {
+			if deleted && !again && kit.ItemsOf(t, table, "1") != 0 {
 				t.Errorf("%s: an item is left over", name)
 			}
 		}
 	}
-}
-
-type visited struct {
-	_    struct{} `ddb:"table=visited"`
-	ID   string   `ddb:"pk=ACCOUNT#{ID}"`
-	Name string   `ddb:"sk=HEAD"`
-	Hits int      `ddb:"sk=STATS"`
 }
 
 // An element is added to a live entity or not at all, also if the mapper remembers another incarnation.
@@ -266,34 +267,36 @@ func TestAddOnlyToLiveEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := newAccounts(t, table, &faulty{at: -1}, 1)
-	other := newAccounts(t, table, &faulty{at: -1}, 1)
-	entries := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
-	if _, err := entries.Add(part{1, "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) ||
-		items(t, table, "1") != 0 {
+	m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+	other := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+	entries := handmade.Elements[kit.Account, kit.Part]{Node: handmade.Node(m.Key("1")), Item: 3}
+	if _, err := entries.Add(kit.Part{N: 1, Text: "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) ||
+		kit.ItemsOf(t, table, "1") != 0 {
 		t.Errorf("an element of an entity that does not exist: %v", err)
 	}
-	must(other.Save(ctx, other.New(account{ID: "1", Counter: 1})))(t)
-	if r := must(entries.Add(part{1, "x"}).Exec(ctx, m))(t); r.Predicted().Requests != 3 || r.Consumed.RCU != 2 {
+	kit.Must(other.Save(ctx, other.New(kit.Account{ID: "1", Counter: 1})))(t)
+	if r := kit.Must(entries.Add(kit.Part{N: 1, Text: "x"}).Exec(ctx, m))(t); r.Predicted().Requests != 3 ||
+		r.Consumed.RCU != 2 {
 		t.Errorf("root item, put, root item: %v", r)
 	}
-	if r := must(entries.Add(part{2, "x"}).Exec(ctx, m))(t); r.Predicted().Requests != 2 || r.Consumed.RCU != 1 {
+	if r := kit.Must(entries.Add(kit.Part{N: 2, Text: "x"}).Exec(ctx, m))(t); r.Predicted().Requests != 2 ||
+		r.Consumed.RCU != 1 {
 		t.Errorf("put, root item: %v", r)
 	}
-	must(other.DeleteByKey(ctx, other.Key("1")))(t)
-	if _, err := entries.Add(part{3, "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) ||
-		items(t, table, "1") != 0 {
+	kit.Must(other.DeleteByKey(ctx, other.Key("1")))(t)
+	if _, err := entries.Add(kit.Part{N: 3, Text: "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) ||
+		kit.ItemsOf(t, table, "1") != 0 {
 		t.Errorf("an element of an entity that was deleted: %v", err)
 	}
-	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
-	must(entries.Add(part{1, "x"}).Exec(ctx, m))(t)
-	must(other.DeleteByKey(ctx, other.Key("1")))(t)
-	must(other.Save(ctx, other.New(account{ID: "1", Counter: 2})))(t)
-	must(entries.Add(part{4, "new"}).Exec(ctx, m))(t)
-	if got := stored(t, other, "1"); got.Counter != 2 || len(got.Entries) != 1 || got.Entries[0].N != 4 {
+	kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1})))(t)
+	kit.Must(entries.Add(kit.Part{N: 1, Text: "x"}).Exec(ctx, m))(t)
+	kit.Must(other.DeleteByKey(ctx, other.Key("1")))(t)
+	kit.Must(other.Save(ctx, other.New(kit.Account{ID: "1", Counter: 2})))(t)
+	kit.Must(entries.Add(kit.Part{N: 4, Text: "new"}).Exec(ctx, m))(t)
+	if got := kit.Stored(t, other, "1"); got.Counter != 2 || len(got.Entries) != 1 || got.Entries[0].N != 4 {
 		t.Errorf("an element of the next entity: %+v", got)
 	}
-	if n := items(t, table, "1"); n != 2 {
+	if n := kit.ItemsOf(t, table, "1"); n != 2 {
 		t.Errorf("%d items", n)
 	}
 }
@@ -303,9 +306,9 @@ func TestPlansSayWhichRequestsReadRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	writer, m := newAccounts(t, table, &faulty{at: -1}, 1), newAccounts(t, table, &faulty{at: -1}, 1)
-	e := writer.New(account{ID: "1", Counter: 1})
-	must(writer.Save(ctx, e))(t)
+	writer, m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1), kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+	e := writer.New(kit.Account{ID: "1", Counter: 1})
+	kit.Must(writer.Save(ctx, e))(t)
 	says := func(what, text string, plan *mapper.Plan, r *mapper.Receipt) {
 		t.Helper()
 		if !strings.Contains(plan.String(), text) || !strings.Contains(r.String(), text) ||
@@ -313,62 +316,70 @@ func TestPlansSayWhichRequestsReadRoot(t *testing.T) {
 			t.Errorf("%s: %q expected:\n%v\n%v", what, text, plan, r)
 		}
 	}
-	e.Value.Entries = []part{{1, "x"}}
-	plan := must(writer.PlanSave(e))(t)
-	says("a save that adds", "2 requests (1 reads the root item), 1 WCU, 1 RCU", plan, must(writer.Save(ctx, e))(t))
+	e.Value.Entries = []kit.Part{{N: 1, Text: "x"}}
+	plan := kit.Must(writer.PlanSave(e))(t)
+	says("a save that adds", "2 requests (1 reads the root item), 1 WCU, 1 RCU", plan, kit.Must(writer.Save(ctx, e))(t))
 	e.Value.Entries[0].Text = "y"
-	plan = must(writer.PlanSave(e))(t)
-	says("a save that changes", "one request: 1 WCU", plan, must(writer.Save(ctx, e))(t))
+	plan = kit.Must(writer.PlanSave(e))(t)
+	says("a save that changes", "one request: 1 WCU", plan, kit.Must(writer.Save(ctx, e))(t))
 
-	add := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{2, "x"})
-	if plan, r := must(add.Plan(m))(t),
-		must(handmade.Elements[account, part]{Node: handmade.Node(writer.Key("1")), Item: 3}.Add(part{4, "x"}).Exec(ctx,
+	add := handmade.Elements[kit.Account,
+		kit.Part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(kit.Part{N: 2, Text: "x"})
+	if plan, r := kit.Must(add.Plan(m))(t),
+		kit.Must(handmade.Elements[kit.Account,
+			kit.Part]{Node: handmade.Node(writer.Key("1")), Item: 3}.Add(kit.Part{N: 4, Text: "x"}).Exec(ctx,
 			writer))(t); plan.Items[0].NewBytes != r.Predicted().Items[0].NewBytes {
 		t.Errorf("the plan has no incarnation yet, and the item has one: %v, %v", plan, r)
 	}
-	plan = must(add.Plan(m))(t)
-	says("the first addition", "3 requests (2 read the root item)", plan, must(add.Exec(ctx, m))(t))
-	add = handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{3, "x"})
-	plan = must(add.Plan(m))(t)
-	says("the second addition", "2 requests (1 reads the root item)", plan, must(add.Exec(ctx, m))(t))
+	plan = kit.Must(add.Plan(m))(t)
+	says("the first addition", "3 requests (2 read the root item)", plan, kit.Must(add.Exec(ctx, m))(t))
+	add = handmade.Elements[kit.Account,
+		kit.Part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(kit.Part{N: 3, Text: "x"})
+	plan = kit.Must(add.Plan(m))(t)
+	says("the second addition", "2 requests (1 reads the root item)", plan, kit.Must(add.Exec(ctx, m))(t))
 }
 
 // A delete deletes the items that were added before it returned.
 func TestDeleteRemovesWhatWasAddedBeforeItReturned(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for name, del := range map[string]func(m *mapper.Mapper[account]) (*mapper.Receipt, error){
-		"as loaded": func(m *mapper.Mapper[account]) (*mapper.Receipt, error) {
-			return m.Delete(ctx, must(m.Load(ctx, m.Key("1")))(t))
+	for name, del := range map[string]func(m *mapper.Mapper[kit.Account]) (*mapper.Receipt, error){
+		"as loaded": func(m *mapper.Mapper[kit.Account]) (*mapper.Receipt, error) {
+			return m.Delete(ctx, kit.Must(m.Load(ctx, m.Key("1")))(t))
 		},
-		"by key": func(m *mapper.Mapper[account]) (*mapper.Receipt, error) { return m.DeleteByKey(ctx, m.Key("1")) },
-		"one by one": func(m *mapper.Mapper[account]) (*mapper.Receipt, error) {
+		"by key": func(m *mapper.Mapper[kit.Account]) (*mapper.Receipt,
+			error,
+		) {
+			return m.DeleteByKey(ctx, m.Key("1"))
+		},
+		"one by one": func(m *mapper.Mapper[kit.Account]) (*mapper.Receipt, error) {
 			return m.DeleteByKey(ctx, m.Key("1"), mapper.Independent())
 		},
-		"with others": func(m *mapper.Mapper[account]) (*mapper.Receipt, error) {
-			return mapper.Transact(ctx, m.DeletePartByKey(m.Key("1")), m.SavePart(m.New(account{ID: "2", Counter: 1})))
+		"with others": func(m *mapper.Mapper[kit.Account]) (*mapper.Receipt, error) {
+			return mapper.Transact(ctx, m.DeletePartByKey(m.Key("1")),
+				m.SavePart(m.New(kit.Account{ID: "2", Counter: 1})))
 		},
 	} {
 		table := testengine.Table(t, "PK:S", "SK:S")
-		clean := newAccounts(t, table, &faulty{at: -1}, 1)
-		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "x"})))(t)
-		entries := handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}
+		clean := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+		kit.Must(clean.Save(ctx, clean.New(kit.Account{ID: "1", Counter: 1, Left: "x"})))(t)
+		entries := handmade.Elements[kit.Account, kit.Part]{Node: handmade.Node(clean.Key("1")), Item: 3}
 		added := false
 		add := func() {
 			if !added {
 				added = true
-				must(entries.Add(part{1, "x"}).Exec(ctx, clean))(t)
+				kit.Must(entries.Add(kit.Part{N: 1, Text: "x"}).Exec(ctx, clean))(t)
 			}
 		}
-		f := &faulty{at: -1}
-		f.pick = func() fault {
-			if op := f.log[len(f.log)-1]; op == "TransactWriteItems" || op == "DeleteItem" {
+		f := &kit.Faulty{At: -1}
+		f.Pick = func() kit.Fault {
+			if op := f.Log[len(f.Log)-1]; op == "TransactWriteItems" || op == "DeleteItem" {
 				add()
 			}
-			return none
+			return kit.None
 		}
-		r, err := del(newAccounts(t, table, f, 1))
-		if n := items(t, table, "1"); err != nil || n != 0 || len(r.AlsoDeleted) != 1 {
+		r, err := del(kit.NewAccounts(t, table, f, 1))
+		if n := kit.ItemsOf(t, table, "1"); err != nil || n != 0 || len(r.AlsoDeleted) != 1 {
 			t.Errorf("%s: %d items are left, and deleted as well: %v: %v", name, n, r.AlsoDeleted, err)
 		}
 	}
@@ -379,26 +390,26 @@ func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	raw := newRaw(t, table)
+	raw := kit.NewForeign(t, table)
 	foreign := func(sk, name string, v types.AttributeValue) {
 		t.Helper()
 		_, err := raw.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &table, Key: item{"PK": s("FOREIGN#1"), "SK": s(sk)},
+			TableName: &table, Key: kit.Item{"PK": kit.S("FOREIGN#1"), "SK": kit.S(sk)},
 			UpdateExpression:         aws.String("SET #n = :v"),
-			ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: item{":v": v},
+			ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: kit.Item{":v": v},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	m := must(mapper.New[foreignDoc](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
-	versions := must(mapper.New[foreignDoc](client(t, &faulty{at: -1}, 1), mapper.Table(table),
+	m := kit.Must(mapper.New[foreignDoc](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(table)))(t)
+	versions := kit.Must(mapper.New[foreignDoc](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(table),
 		mapper.VersionsOnly()))(t)
 	long := strings.Repeat("long ", 2000)
 	doc := func() foreignDoc {
 		return foreignDoc{
 			ID: "1", Text: "a", Count: 1, Tags: []string{"a", "b"}, Nested: map[string]int{"a": 1},
-			Long: long, Bytes: []byte("abc"), Lines: []part{{1, "x"}},
+			Long: long, Bytes: []byte("abc"), Lines: []kit.Part{{N: 1, Text: "x"}},
 		}
 	}
 	for name, c := range map[string]struct {
@@ -406,26 +417,32 @@ func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 		value         types.AttributeValue
 		edit          func(d *foreignDoc)
 	}{
-		"a text":          {"HEAD", "Text", s("theirs"), func(d *foreignDoc) { d.Text = "ours" }},
-		"a number":        {"HEAD", "Count", n("5"), func(d *foreignDoc) { d.Count++ }},
-		"a list":          {"HEAD", "Tags", l2(s("a"), s("c")), func(d *foreignDoc) { d.Tags = append(d.Tags, "x") }},
-		"a map":           {"HEAD", "Nested", m2(item{"a": n("2")}), func(d *foreignDoc) { d.Nested["b"] = 1 }},
-		"a text of 10 KB": {"HEAD", "Long", s("short"), func(d *foreignDoc) { d.Long += "x" }},
+		"a text":   {"HEAD", "Text", kit.S("theirs"), func(d *foreignDoc) { d.Text = "ours" }},
+		"a number": {"HEAD", "Count", kit.N("5"), func(d *foreignDoc) { d.Count++ }},
+		"a list": {
+			"HEAD", "Tags", kit.L(kit.S("a"), kit.S("c")),
+			func(d *foreignDoc) { d.Tags = append(d.Tags, "x") },
+		},
+		"a map": {
+			"HEAD", "Nested", kit.M(kit.Item{"a": kit.N("2")}),
+			func(d *foreignDoc) { d.Nested["b"] = 1 },
+		},
+		"a text of 10 KB": {"HEAD", "Long", kit.S("short"), func(d *foreignDoc) { d.Long += "x" }},
 		"bytes": {
 			"HEAD", "Bytes", &types.AttributeValueMemberB{Value: []byte("xyz")},
 			func(d *foreignDoc) { d.Bytes = []byte("q") },
 		},
-		"a new attribute":   {"HEAD", "Note", s("theirs"), func(d *foreignDoc) { d.Note = "ours" }},
-		"an element":        {"LINE#0001", "Text", s("theirs"), func(d *foreignDoc) { d.Lines[0].Text = "ours" }},
-		"a removed element": {"LINE#0001", "Text", s("theirs"), func(d *foreignDoc) { d.Lines = nil }},
-		"an unknown of one": {"LINE#0001", "unknown", s("theirs"), func(d *foreignDoc) { d.Lines = nil }},
+		"a new attribute":   {"HEAD", "Note", kit.S("theirs"), func(d *foreignDoc) { d.Note = "ours" }},
+		"an element":        {"LINE#0001", "Text", kit.S("theirs"), func(d *foreignDoc) { d.Lines[0].Text = "ours" }},
+		"a removed element": {"LINE#0001", "Text", kit.S("theirs"), func(d *foreignDoc) { d.Lines = nil }},
+		"an unknown of one": {"LINE#0001", "unknown", kit.S("theirs"), func(d *foreignDoc) { d.Lines = nil }},
 	} {
 		for _, only := range []*mapper.Mapper[foreignDoc]{m, versions} {
-			must(m.Save(ctx, m.New(doc())))(t)
+			kit.Must(m.Save(ctx, m.New(doc())))(t)
 			if name == "an unknown of one" {
-				foreign(c.sk, c.attribute, s("first"))
+				foreign(c.sk, c.attribute, kit.S("first"))
 			}
-			e := must(only.Load(ctx, only.Key("1")))(t)
+			e := kit.Must(only.Load(ctx, only.Key("1")))(t)
 			foreign(c.sk, c.attribute, c.value)
 			c.edit(&e.Value)
 			_, err := only.Save(ctx, e)
@@ -442,13 +459,13 @@ func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 				func(d *foreignDoc) error { c.edit(d); return nil }); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			must(m.DeleteByKey(ctx, m.Key("1")))(t)
+			kit.Must(m.DeleteByKey(ctx, m.Key("1")))(t)
 		}
 	}
 	// A delete, and CheckLoaded, compare as well.
-	must(m.Save(ctx, m.New(doc())))(t)
-	e, checked := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
-	foreign("LINE#0001", "Text", s("theirs"))
+	kit.Must(m.Save(ctx, m.New(doc())))(t)
+	e, checked := kit.Must(m.Load(ctx, m.Key("1")))(t), kit.Must(m.Load(ctx, m.Key("1")))(t)
+	foreign("LINE#0001", "Text", kit.S("theirs"))
 	var conflict *mapper.ConflictError
 	for name, options := range map[string][]mapper.WriteOption{
 		"in one transaction": nil,
@@ -476,7 +493,7 @@ type foreignDoc struct {
 	Note   string         `ddb:"sk=HEAD" dynamodbav:",omitempty"`
 	Float  float64        `ddb:"sk=HEAD"`
 	Inner  foreignInner   `ddb:"sk=HEAD"`
-	Lines  []part         `ddb:"sk=LINE#{N:04}"`
+	Lines  []kit.Part     `ddb:"sk=LINE#{N:04}"`
 }
 
 type foreignInner struct {
@@ -490,21 +507,25 @@ func TestSaveComparesWithStoredForm(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	raw := newRaw(t, table)
+	raw := kit.NewForeign(t, table)
 	for _, sdk := range []bool{false, true} {
 		var options []mapper.Option
 		if options = append(options, mapper.Table(table)); sdk {
 			options = append(options, mapper.DecodeWithSDK())
 		}
-		m := must(mapper.New[foreignDoc](client(t, &faulty{at: -1}, 1), options...))(t)
-		raw.put(item{
-			"PK": s("FOREIGN#1"), "SK": s("HEAD"), "_v": &types.AttributeValueMemberB{Value: []byte("12345678")},
-			"Text": s("a"), "Count": n("1"),
-			"Float": n("0.12345678901234567890123"), "Inner": m2(item{"A": s("a"), "B": s(""), "unknown": n("1")}),
-			"Nested": m2(item{"a": n("1")}),
-			"Tags":   l2(s("a")), "Long": s("l"), "Bytes": &types.AttributeValueMemberB{Value: []byte("b")},
+		m := kit.Must(mapper.New[foreignDoc](kit.Client(t, &kit.Faulty{At: -1}, 1), options...))(t)
+		raw.Put(kit.Item{
+			"PK": kit.S("FOREIGN#1"), "SK": kit.S("HEAD"),
+			"_v":   &types.AttributeValueMemberB{Value: []byte("12345678")},
+			"Text": kit.S("a"), "Count": kit.N("1"),
+			"Float": kit.N("0.12345678901234567890123"), "Inner": kit.M(kit.Item{
+				"A": kit.S("a"), "B": kit.S(""),
+				"unknown": kit.N("1"),
+			}),
+			"Nested": kit.M(kit.Item{"a": kit.N("1")}),
+			"Tags":   kit.L(kit.S("a")), "Long": kit.S("l"), "Bytes": &types.AttributeValueMemberB{Value: []byte("b")},
 		})
-		e := must(m.Load(ctx, m.Key("1")))(t)
+		e := kit.Must(m.Load(ctx, m.Key("1")))(t)
 		e.Value.Float, e.Value.Inner.A, e.Value.Nested["b"] = 2, "b", 2
 		if _, err := m.Save(ctx, e); err != nil {
 			t.Errorf("nobody else has changed it: %v", err)
@@ -514,7 +535,7 @@ func TestSaveComparesWithStoredForm(t *testing.T) {
 		if _, err := m.Save(ctx, e); err != nil {
 			t.Errorf("nobody else has changed it, again: %v", err)
 		}
-		must(m.Delete(ctx, e))(t)
+		kit.Must(m.Delete(ctx, e))(t)
 	}
 }
 
@@ -523,41 +544,41 @@ func TestSaveComparesWithStoredValue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	hooked := must(mapper.New[lowered](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
-	must(hooked.Save(ctx, hooked.New(lowered{ID: "1", Mail: "A@B"})))(t)
-	h := must(hooked.Load(ctx, hooked.Key("1")))(t)
+	hooked := kit.Must(mapper.New[lowered](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(table)))(t)
+	kit.Must(hooked.Save(ctx, hooked.New(lowered{ID: "1", Mail: "A@B"})))(t)
+	h := kit.Must(hooked.Load(ctx, hooked.Key("1")))(t)
 	h.Value.Mail = "b@c"
-	must(hooked.Save(ctx, h))(t)
-	must(hooked.Delete(ctx, h))(t)
+	kit.Must(hooked.Save(ctx, h))(t)
+	kit.Must(hooked.Delete(ctx, h))(t)
 
-	boards := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	boards := kit.Must(mapper.New[kit.Board](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(table)))(t)
 	for _, names := range [][2]string{{"Text", "old-Text"}, {"old-Text", "older-Text"}} {
-		must(boards.Save(ctx, boards.New(board{ID: "1", Main: cells{N: 1}})))(t)
-		raw := newRaw(t, table)
+		kit.Must(boards.Save(ctx, boards.New(kit.Board{ID: "1", Main: kit.Cells{N: 1}})))(t)
+		raw := kit.NewForeign(t, table)
 		for _, name := range names {
-			must(raw.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-				TableName: &table, Key: item{"PK": s("BOARD#1"), "SK": s("A")},
+			kit.Must(raw.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+				TableName: &table, Key: kit.Item{"PK": kit.S("BOARD#1"), "SK": kit.S("A")},
 				UpdateExpression:          aws.String("SET #n = :v"),
 				ExpressionAttributeNames:  map[string]string{"#n": name},
-				ExpressionAttributeValues: item{":v": s("in " + name)},
+				ExpressionAttributeValues: kit.Item{":v": kit.S("in " + name)},
 			}))(t)
 		}
-		e := must(boards.Load(ctx, boards.Key("1")))(t)
+		e := kit.Must(boards.Load(ctx, boards.Key("1")))(t)
 		e.Value.Main.Text = "edited"
-		must(boards.Save(ctx, e))(t)
-		must(boards.Delete(ctx, e))(t)
+		kit.Must(boards.Save(ctx, e))(t)
+		kit.Must(boards.Delete(ctx, e))(t)
 	}
 
-	packs := must(mapper.New[packed](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	packs := kit.Must(mapper.New[packed](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(table)))(t)
 	for _, text := range []string{"a", "ä", strings.Repeat("long ", 3000)} {
 		e := packs.New(packed{ID: "1", Text: text, Bytes: []byte(text), List: []string{text}})
-		must(packs.Save(ctx, e))(t)
+		kit.Must(packs.Save(ctx, e))(t)
 		for range 2 {
 			e.Value.Text, e.Value.Bytes, e.Value.List = e.Value.Text+"b", append(e.Value.Bytes, 'b'),
 				append(e.Value.List, "b")
-			must(packs.Save(ctx, e))(t)
+			kit.Must(packs.Save(ctx, e))(t)
 		}
-		must(packs.Delete(ctx, e))(t)
+		kit.Must(packs.Delete(ctx, e))(t)
 	}
 }
 
@@ -582,15 +603,15 @@ func TestCheckRootIsRefusedEachTime(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
-	e := must(m.Load(ctx, m.Key("1")))(t)
-	must(newRaw(t, table).DeleteItem(ctx,
-		&dynamodb.DeleteItemInput{TableName: &table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
+	m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+	kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1, Left: "a"})))(t)
+	e := kit.Must(m.Load(ctx, m.Key("1")))(t)
+	kit.Must(kit.NewForeign(t, table).DeleteItem(ctx,
+		&dynamodb.DeleteItemInput{TableName: &table, Key: kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("HEAD")}}))(t)
 	e.Value.Left = "b"
 	for n := range 3 {
 		if n == 2 {
-			must(m.Save(ctx, m.New(account{ID: "1", Counter: 2})))(t)
+			kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 2})))(t)
 		}
 		if _, err := m.Save(ctx, e, mapper.CheckRoot()); !errors.Is(err, mapper.ErrNotFound) {
 			t.Errorf("%d: an update of an entity that is not live: %v", n, err)
@@ -603,18 +624,18 @@ func TestUpdateAppliesToReplacedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := request.WithoutPauses(context.Background())
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+	kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1})))(t)
 	times := 0
-	_, err := m.Update(ctx, m.Key("1"), func(a *account) error {
+	_, err := m.Update(ctx, m.Key("1"), func(a *kit.Account) error {
 		if times++; times == 1 {
-			must(m.DeleteByKey(ctx, m.Key("1")))(t)
-			must(m.Save(ctx, m.New(account{ID: "1", Counter: 2})))(t)
+			kit.Must(m.DeleteByKey(ctx, m.Key("1")))(t)
+			kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 2})))(t)
 		}
-		a.Entries = []part{{1, "x"}}
+		a.Entries = []kit.Part{{N: 1, Text: "x"}}
 		return nil
 	})
-	if got := stored(t, m, "1"); err != nil || times != 2 || got.Counter != 2 || len(got.Entries) != 1 {
+	if got := kit.Stored(t, m, "1"); err != nil || times != 2 || got.Counter != 2 || len(got.Entries) != 1 {
 		t.Errorf("%d times: %+v: %v", times, got, err)
 	}
 }
@@ -626,27 +647,27 @@ func TestPatchNoticesLeftoverItem(t *testing.T) {
 	ctx := context.Background()
 	for _, seen := range []bool{true, false} {
 		table := testengine.Table(t, "PK:S", "SK:S")
-		m := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
-		other := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
-		must(other.Save(ctx, other.New(visited{ID: "1", Name: "n"})))(t)
-		late := must(other.Load(ctx, other.Key("1")))(t)
-		must(other.DeleteByKey(ctx, other.Key("1")))(t)
+		m := kit.Must(mapper.New[kit.Visited](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(table)))(t)
+		other := kit.Must(mapper.New[kit.Visited](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(table)))(t)
+		kit.Must(other.Save(ctx, other.New(kit.Visited{ID: "1", Name: "n"})))(t)
+		late := kit.Must(other.Load(ctx, other.Key("1")))(t)
+		kit.Must(other.DeleteByKey(ctx, other.Key("1")))(t)
 		late.Value.Hits = 7
-		must(other.Save(ctx, late, mapper.Blind()))(t) // a leftover item
+		kit.Must(other.Save(ctx, late, mapper.Blind()))(t) // a leftover item
 		by := other
 		if seen {
 			by = m
 		}
-		must(by.Save(ctx, by.New(visited{ID: "1", Name: "next"})))(t)
-		hits := handmade.Number[visited, int]("Hits", "", func(x *visited) *int { return &x.Hits })
+		kit.Must(by.Save(ctx, by.New(kit.Visited{ID: "1", Name: "next"})))(t)
+		hits := handmade.Number[kit.Visited, int]("Hits", "", func(x *kit.Visited) *int { return &x.Hits })
 		for range 3 {
-			p := mapperimpl.Item[visited, visited](m.Key("1").Item("STATS"), 1).Patch(hits.Increment(1))
+			p := mapperimpl.Item[kit.Visited, kit.Visited](m.Key("1").Item("STATS"), 1).Patch(hits.Increment(1))
 			if !seen {
 				p = p.IfEntityExists()
 			}
-			must(p.Exec(ctx, m))(t)
+			kit.Must(p.Exec(ctx, m))(t)
 		}
-		if e := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t); e.Value.Hits != 3 {
+		if e := kit.Must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t); e.Value.Hits != 3 {
 			t.Errorf("seen %v: 3 increments count %d", seen, e.Value.Hits)
 		}
 	}
@@ -657,28 +678,28 @@ func TestTransactAddsTwiceToOneEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := newAccounts(t, table, &faulty{at: -1}, 1)
-	entries := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
-	add := func(n int) mapper.Part { return entries.Add(part{n, "x"}).PatchPart(m) }
-	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
-	must(mapper.Transact(ctx, add(1), add(2)))(t)
-	for n, edit := range []func(a *account){
-		func(a *account) { a.Counter++ }, func(a *account) { a.Left = "q" },
-		func(a *account) { a.Left = "r" },
+	m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+	entries := handmade.Elements[kit.Account, kit.Part]{Node: handmade.Node(m.Key("1")), Item: 3}
+	add := func(n int) mapper.Part { return entries.Add(kit.Part{N: n, Text: "x"}).PatchPart(m) }
+	kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1})))(t)
+	kit.Must(mapper.Transact(ctx, add(1), add(2)))(t)
+	for n, edit := range []func(a *kit.Account){
+		func(a *kit.Account) { a.Counter++ }, func(a *kit.Account) { a.Left = "q" },
+		func(a *kit.Account) { a.Left = "r" },
 	} {
-		e := must(m.Load(ctx, m.Key("1")))(t)
+		e := kit.Must(m.Load(ctx, m.Key("1")))(t)
 		edit(&e.Value)
 		parts := []mapper.Part{m.SavePart(e), add(3 + 2*n), add(4 + 2*n)}
 		if n == 1 {
 			parts = []mapper.Part{add(3 + 2*n), m.SavePart(e), add(4 + 2*n)}
 		}
-		plan := must(mapper.PlanTransact(parts...))(t)
-		r := must(mapper.Transact(ctx, parts...))(t)
+		plan := kit.Must(mapper.PlanTransact(parts...))(t)
+		r := kit.Must(mapper.Transact(ctx, parts...))(t)
 		if len(plan.Items) != len(r.Predicted().Items) || !plan.WCU.Contains(r.Predicted().WCU.Expected) {
 			t.Errorf("planned %v, sent %v", plan, r)
 		}
 	}
-	if got := stored(t, m, "1"); len(got.Entries) != 8 || got.Counter != 2 || got.Left != "r" {
+	if got := kit.Stored(t, m, "1"); len(got.Entries) != 8 || got.Counter != 2 || got.Left != "r" {
 		t.Errorf("%+v", got)
 	}
 	if _, err := mapper.Transact(ctx, add(9), add(1)); !errors.Is(err, mapper.ErrExists) {
@@ -695,30 +716,30 @@ func TestTablesByARN(t *testing.T) {
 	}
 	table := testengine.Table(t, "PK:S", "SK:S")
 	arn := "arn:aws:dynamodb:us-east-1:000000000000:table/" + table
-	m := must(mapper.New[account](client(t, &faulty{at: -1}, 1), mapper.Table(arn)))(t)
-	var keys []query.Selection[account]
+	m := kit.Must(mapper.New[kit.Account](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(arn)))(t)
+	var keys []query.Selection[kit.Account]
 	for i := range 5 {
 		id := fmt.Sprint(i)
-		must(m.Save(ctx, m.New(account{ID: id, Counter: i})))(t)
+		kit.Must(m.Save(ctx, m.New(kit.Account{ID: id, Counter: i})))(t)
 		keys = append(keys, m.Key(id).Item("HEAD"))
 	}
-	all := must(m.LoadMany(ctx, keys))(t)
+	all := kit.Must(m.LoadMany(ctx, keys))(t)
 	for i, e := range all {
 		if e == nil || e.Value.Counter != i {
 			t.Errorf("%d: %+v", i, e)
 		}
 	}
-	e := must(m.Load(ctx, m.Key("1")))(t)
-	e.Value.Entries = []part{{1, "x"}}
-	must(m.Save(ctx, e))(t)
-	must(m.Delete(ctx, e, mapper.Independent()))(t)
-	var values []account
+	e := kit.Must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Entries = []kit.Part{{N: 1, Text: "x"}}
+	kit.Must(m.Save(ctx, e))(t)
+	kit.Must(m.Delete(ctx, e, mapper.Independent()))(t)
+	var values []kit.Account
 	for i := range 40 {
-		values = append(values, account{ID: fmt.Sprint("bulk", i), Counter: i + 1, Left: "x"})
+		values = append(values, kit.Account{ID: fmt.Sprint("bulk", i), Counter: i + 1, Left: "x"})
 	}
-	must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(values)), mapper.Overwrite()))(t)
+	kit.Must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(values)), mapper.Overwrite()))(t)
 	for _, v := range values {
-		if got := stored(t, m, v.ID); got == nil || got.Counter != v.Counter || got.Left != "x" {
+		if got := kit.Stored(t, m, v.ID); got == nil || got.Counter != v.Counter || got.Left != "x" {
 			t.Errorf("%s: %+v", v.ID, got)
 		}
 	}

@@ -373,7 +373,7 @@ func (l *lawsOn) bulk(v any, options ...BulkOption) error {
 	return err
 }
 
-// parity compares what is stored with what attributevalue would store of the fields of fixed items.
+// parity compares the stored fields of fixed items with those that attributevalue would store.
 func (l *lawsOn) parity(v any) {
 	l.Helper()
 	all := l.stored(v)
@@ -750,9 +750,9 @@ func touched(stored, old, now, written types.AttributeValue, path string) string
 	return ""
 }
 
-// The laws of values, for random models of what attributevalue documents, random values at the edges of their types,
-// and items as other programs store them: what was saved loads, as attributevalue stores it, and what was not changed
-// stays.
+// The laws of values: a saved value loads, stored as attributevalue stores it, and an unchanged value stays. The models
+// are random, of all that attributevalue documents. The values are random and at the edges of their types, or are
+// stored as other programs store them.
 func TestLawsOfValues(t *testing.T) {
 	t.Parallel()
 	r := random(t)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
@@ -25,14 +26,14 @@ type document struct {
 	Tags  []string `ddb:"sk=TAG#{.}"`
 }
 
-func newDocuments(t testing.TB) (*mapper.Mapper[document], *raw) {
+func newDocuments(t testing.TB) (*mapper.Mapper[document], *kit.Foreign) {
 	t.Helper()
 	table := testengine.Table(t, "PK:S", "SK:S")
 	m, err := mapper.New[document](testengine.Start(t).Client(), mapper.Table(table))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m, newRaw(t, table)
+	return m, kit.NewForeign(t, table)
 }
 
 // An item of exactly 409,600 bytes is stored, by insert and by update. One more byte is refused before
@@ -45,7 +46,7 @@ func TestItemSizeLimit(t *testing.T) {
 	const rest = 2 + 1 + 2 + 4 + 5 + 4 + 5 + 2 + 8 + 2 + 8
 	fit := strings.Repeat("x", 409_600-rest)
 	e := docs.New(document{ID: "1", Body: fit})
-	receipt := must(docs.Save(ctx, e))(t)
+	receipt := kit.Must(docs.Save(ctx, e))(t)
 	if receipt.Consumed.WCU != 400 || receipt.Predicted().Items[0].NewBytes != 409_600 {
 		t.Errorf("%v", receipt)
 	}
@@ -59,14 +60,14 @@ func TestItemSizeLimit(t *testing.T) {
 	}
 	// Near the limit an update is sent as a put, which keeps unknown attributes.
 	e.Value.Body = fit[:409_600-rest-10]
-	must(docs.Save(ctx, e))(t)
-	r.set("1", "HEAD", "new", s("1234567"))
-	e = must(docs.Load(ctx, docs.Key("1")))(t)
+	kit.Must(docs.Save(ctx, e))(t)
+	r.Set("1", "HEAD", "new", kit.S("1234567"))
+	e = kit.Must(docs.Load(ctx, docs.Key("1")))(t)
 	e.Value.Body = "y" + e.Value.Body[1:]
-	receipt = must(docs.Save(ctx, e))(t)
-	it := r.get("1", "HEAD")
+	receipt = kit.Must(docs.Save(ctx, e))(t)
+	it := r.Get("1", "HEAD")
 	if receipt.Predicted().Items[0].Kind != "put" || receipt.Predicted().Items[0].NewBytes != 409_600 ||
-		text(it["new"]) != "1234567" || text(it["Body"])[0] != 'y' {
+		kit.Text(it["new"]) != "1234567" || kit.Text(it["Body"])[0] != 'y' {
 		t.Errorf("%v", receipt)
 	}
 	if got := strings.Join(receipt.Predicted().Items[0].Attributes, ","); got != "Body" {
@@ -76,8 +77,8 @@ func TestItemSizeLimit(t *testing.T) {
 		t.Errorf("again: %v, %v", receipt, err)
 	}
 	e.Value.Body = ""
-	must(docs.Save(ctx, e))(t)
-	if it := r.get("1", "HEAD"); text(it["new"]) != "1234567" || text(it["Body"]) != "" {
+	kit.Must(docs.Save(ctx, e))(t)
+	if it := r.Get("1", "HEAD"); kit.Text(it["new"]) != "1234567" || kit.Text(it["Body"]) != "" {
 		t.Errorf("stored %v", it)
 	}
 }
@@ -96,12 +97,12 @@ func TestBadValues(t *testing.T) {
 		Nums  []float64      `ddb:"sk=HEAD" dynamodbav:",numberset"`
 		Any   any            `ddb:"sk=HEAD"`
 		Map   map[string]int `ddb:"sk=HEAD"`
-		Items []*part        `ddb:"sk=E#{N:02}"`
+		Items []*kit.Part    `ddb:"sk=E#{N:02}"`
 		Names []string       `ddb:"sk=N#{.}"`
 		When  []time.Time    `ddb:"sk=W#{.:unix}"`
 		Born  time.Time      `ddb:"sk=HEAD"`
 	}
-	m, err := mapper.New[model](failingClient{})
+	m, err := mapper.New[model](kit.Failing{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,20 +159,23 @@ func TestBadValues(t *testing.T) {
 			`mapper_test.model.Map: attribute "Map": marshal failed, map key cannot be empty`,
 		},
 		{
-			model{ID: "1", Items: []*part{{N: 1, Text: "\xff"}}},
+			model{ID: "1", Items: []*kit.Part{{N: 1, Text: "\xff"}}},
 			`mapper_test.model.Items.Text: attribute "Text": the string is not valid UTF-8`,
 		},
 		{
-			model{ID: "1", Items: []*part{{N: 1}, nil}},
+			model{ID: "1", Items: []*kit.Part{{N: 1}, nil}},
 			`mapper_test.model.Items: the element 1 is nil, but an item needs a value: remove the element`,
 		},
 		{
-			model{ID: "1", Items: []*part{{N: 1}, {N: 2}, {N: 1}}},
+			model{ID: "1", Items: []*kit.Part{{N: 1}, {N: 2}, {N: 1}}},
 			`mapper_test.model.Items: the element 0 and the element 2 have the same key, "E#01": change a field ` +
 				`that the template names`,
 		},
-		{model{ID: "1", Items: []*part{{N: 100}}}, `mapper_test.model.Items: {N:02} in "E#{N:02}": the number has ` +
-			`more than 2 digits: widen the format, which changes all keys, or use sortable (the element 0)`},
+		{
+			model{ID: "1", Items: []*kit.Part{{N: 100}}},
+			`mapper_test.model.Items: {N:02} in "E#{N:02}": the number has ` +
+				`more than 2 digits: widen the format, which changes all keys, or use sortable (the element 0)`,
+		},
 		{
 			model{ID: "1", Names: []string{""}},
 			`mapper_test.model.Names: {.} in "N#{.}": an empty string in a key: set a value (the element 0)`,
@@ -193,7 +197,7 @@ func TestBadValues(t *testing.T) {
 		}
 	}
 	// All of them at once, not the first alone.
-	_, err = m.Save(ctx, m.New(model{ID: "1", Text: "\xff", Names: []string{""}, Items: []*part{nil}}))
+	_, err = m.Save(ctx, m.New(model{ID: "1", Text: "\xff", Names: []string{""}, Items: []*kit.Part{nil}}))
 	if n := strings.Count(fmt.Sprint(err), "\n") + 1; n != 3 {
 		t.Errorf("%d faults of 3: %v", n, err)
 	}
@@ -202,7 +206,7 @@ func TestBadValues(t *testing.T) {
 // The deepest value that is not refused is one that DynamoDB takes.
 func TestDepthLimit(t *testing.T) {
 	t.Parallel()
-	m, err := mapper.New[open](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")))
+	m, err := mapper.New[kit.Open](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +214,7 @@ func TestDepthLimit(t *testing.T) {
 	for range 31 {
 		nested = []any{nested}
 	}
-	must(m.Save(context.Background(), m.New(open{ID: "1", Any: nested})))(t)
+	kit.Must(m.Save(context.Background(), m.New(kit.Open{ID: "1", Any: nested})))(t)
 }
 
 // An update whose expression would be over a limit becomes a put of the whole
@@ -228,29 +232,29 @@ func TestUpdateOverExpressionLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRaw(t, table)
-	must(m.Save(ctx, m.New(many{ID: "1"})))(t)
-	r.set("1", "HEAD", "unknown", s("kept"))
-	e := must(m.Load(ctx, m.Key("1")))(t)
+	r := kit.NewForeign(t, table)
+	kit.Must(m.Save(ctx, m.New(many{ID: "1"})))(t)
+	r.Set("1", "HEAD", "unknown", kit.S("kept"))
+	e := kit.Must(m.Load(ctx, m.Key("1")))(t)
 	for i := range e.Value.fields() {
 		*e.Value.fields()[i] = i + 1
 	}
-	receipt := must(m.Save(ctx, e))(t)
-	it := r.get("1", "HEAD")
+	receipt := kit.Must(m.Save(ctx, e))(t)
+	it := r.Get("1", "HEAD")
 	if receipt.Predicted().Requests != 1 || receipt.Predicted().Items[0].Kind != "put" ||
-		text(it["unknown"]) != "kept" ||
+		kit.Text(it["unknown"]) != "kept" ||
 		it["F319"].(*types.AttributeValueMemberN).Value != "320" {
 		t.Errorf("%v", receipt)
 	}
 	if receipt.Consumed.WCU != receipt.Predicted().WCU.Max {
 		t.Errorf("predicted %v, consumed %v", receipt.Predicted().WCU, receipt.Consumed)
 	}
-	mine := must(m.Load(ctx, m.Key("1")))(t)
+	mine := kit.Must(m.Load(ctx, m.Key("1")))(t)
 	for i := range mine.Value.fields() {
 		*mine.Value.fields()[i] = 7
 	}
 	e.Value.F000 = -1
-	must(m.Save(ctx, e))(t)
+	kit.Must(m.Save(ctx, e))(t)
 	_, err = m.Save(ctx, mine)
-	wantConflict(t, err, "HEAD", "changed")
+	kit.WantConflict(t, err, "HEAD", "changed")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/tables"
@@ -113,11 +114,11 @@ func maintained(t testing.TB, before []int, times mapper.TimeTables) (*mapper.Ma
 	ctx := context.Background()
 	c := &admin{Client: testengine.Start(t).Client()}
 	prefix := strings.NewReplacer("/", ".").Replace(fmt.Sprintf("%s.%d.", t.Name(), time.Now().UnixNano()))
-	m := must(mapper.New[meter](c.Client, mapper.Tables(func(name string) string { return prefix + name }),
+	m := kit.Must(mapper.New[meter](c.Client, mapper.Tables(func(name string) string { return prefix + name }),
 		mapper.InTimeTables(times)))(t)
 	for _, n := range before {
-		for _, d := range must(tables.At(m, month(-n)))(t) {
-			must(c.Client.CreateTable(ctx, d.Create))(t)
+		for _, d := range kit.Must(tables.At(m, month(-n)))(t) {
+			kit.Must(c.Client.CreateTable(ctx, d.Create))(t)
 		}
 	}
 	t.Cleanup(func() {
@@ -139,7 +140,7 @@ func tablesWith(t testing.TB, c *dynamodb.Client, prefix string) []string {
 	var all []string
 	p := dynamodb.NewListTablesPaginator(c, &dynamodb.ListTablesInput{})
 	for p.HasMorePages() {
-		for _, name := range must(p.NextPage(context.Background()))(t).TableNames {
+		for _, name := range kit.Must(p.NextPage(context.Background()))(t).TableNames {
 			if strings.HasPrefix(name, prefix) {
 				all = append(all, name)
 			}
@@ -154,7 +155,7 @@ func state(t testing.TB, m *mapper.Mapper[meter], c *dynamodb.Client) string {
 	ctx := context.Background()
 	var all []string
 	for n := -6; n <= 3; n++ {
-		d := must(tables.At(m, month(n)))(t)[0]
+		d := kit.Must(tables.At(m, month(n)))(t)[0]
 		out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &d.Name})
 		if errors.As(err, new(*types.ResourceNotFoundException)) {
 			continue
@@ -166,7 +167,7 @@ func state(t testing.TB, m *mapper.Mapper[meter], c *dynamodb.Client) string {
 		if b := out.Table.BillingModeSummary; b == nil || b.BillingMode != types.BillingModePayPerRequest {
 			text += fmt.Sprintf(" cold %d", aws.ToInt64(out.Table.ProvisionedThroughput.ReadCapacityUnits))
 		}
-		if ttl := must(c.DescribeTimeToLive(ctx,
+		if ttl := kit.Must(c.DescribeTimeToLive(ctx,
 			&dynamodb.DescribeTimeToLiveInput{TableName: &d.Name}))(t); ttl.TimeToLiveDescription.TimeToLiveStatus ==
 			types.TimeToLiveStatusEnabled {
 			text += " ttl"
@@ -209,11 +210,11 @@ func TestMaintain(t *testing.T) {
 		before := state(t, m, c.Client)
 		dry := step.o
 		dry.DryRun = true
-		plan := must(tables.Maintain(ctx, m, c, dry))(t)
+		plan := kit.Must(tables.Maintain(ctx, m, c, dry))(t)
 		if got := state(t, m, c.Client); got != before {
 			t.Errorf("a plan made %s of %s", got, before)
 		}
-		r := must(tables.Maintain(ctx, m, c, step.o))(t)
+		r := kit.Must(tables.Maintain(ctx, m, c, step.o))(t)
 		if got := state(t, m, c.Client); got != step.state || len(r.Steps) != step.steps || len(r.Differences) > 0 {
 			t.Errorf("%s in place of %s, %v, %v", got, step.state, r.Steps, r.Differences)
 		}
@@ -223,13 +224,13 @@ func TestMaintain(t *testing.T) {
 		if !slices.Equal(plan.Steps, r.Steps) {
 			t.Errorf("planned %v, done %v", plan.Steps, r.Steps)
 		}
-		if r := must(tables.Maintain(ctx, m, c, step.o))(t); len(r.Steps) > 0 {
+		if r := kit.Must(tables.Maintain(ctx, m, c, step.o))(t); len(r.Steps) > 0 {
 			t.Errorf("a second time: %v", r.Steps)
 		}
 	}
 	// What begins next month is created this month.
 	door.Mapper.Model(m).Now = func() time.Time { return month(1) }
-	if r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t); len(r.Steps) != 2 ||
+	if r := kit.Must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t); len(r.Steps) != 2 ||
 		!strings.Contains(r.Steps[0].String(), month(3).Format("2006-01")) {
 		t.Errorf("%v", r.Steps)
 	}
@@ -264,12 +265,12 @@ func TestMaintainKilled(t *testing.T) {
 			}
 			c.failAt = 0
 			for range 2 { // the export ends with the second
-				must(tables.Maintain(ctx, m, c, o))(t)
+				kit.Must(tables.Maintain(ctx, m, c, o))(t)
 			}
 			if got, want := state(t, m, c.Client), "-2 cold 3, -1, 0 ttl, 1 ttl"; got != want {
 				t.Errorf("killed at %d (after it was answered: %v): %s in place of %s", at, after, got, want)
 			}
-			if r := must(tables.Maintain(ctx, m, c, o))(t); len(r.Steps) > 0 {
+			if r := kit.Must(tables.Maintain(ctx, m, c, o))(t); len(r.Steps) > 0 {
 				t.Errorf("killed at %d: %v once more", at, r.Steps)
 			}
 		}
@@ -308,11 +309,11 @@ func TestMaintainNotMine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, c := maintained(t, []int{1}, mapper.TimeTables{Keep: 1})
-	d := must(tables.At(m, month(-3)))(t)[0]
+	d := kit.Must(tables.At(m, month(-3)))(t)[0]
 	d.Create.AttributeDefinitions[0].AttributeName, d.Create.KeySchema[0].AttributeName = aws.String("id"),
 		aws.String("id")
-	must(c.Client.CreateTable(ctx, d.Create))(t)
-	r := must(tables.Maintain(ctx, m, c, tables.Maintenance{Drop: true}))(t)
+	kit.Must(c.Client.CreateTable(ctx, d.Create))(t)
+	r := kit.Must(tables.Maintain(ctx, m, c, tables.Maintenance{Drop: true}))(t)
 	if len(r.Differences) != 1 || !strings.Contains(r.Differences[0].Text, "has the keys id (S)") ||
 		state(t, m, c.Client) != "-3, -1, 0 ttl, 1 ttl" {
 		t.Errorf("%v: %s", r.Differences, state(t, m, c.Client))
@@ -323,12 +324,12 @@ func TestMaintainNotMine(t *testing.T) {
 		t.Errorf("dropped by a wrong clock: %v", err)
 	}
 	for text, err := range map[string]error{
-		"Maintain with Drop needs the number of tables to keep": second(tables.Maintain(ctx,
-			must(mapper.New[meter](c.Client))(t), c,
+		"Maintain with Drop needs the number of tables to keep": kit.Err(tables.Maintain(ctx,
+			kit.Must(mapper.New[meter](c.Client))(t), c,
 			tables.Maintenance{Drop: true})),
-		"ColdAfter is -1":               second(tables.Maintain(ctx, m, c, tables.Maintenance{ColdAfter: -1})),
-		"the client of Maintain is nil": second(tables.Maintain(ctx, m, nil, tables.Maintenance{})),
-		"for models with rotating tables": second(tables.Maintain(ctx, must(mapper.New[event](c.Client))(t), c,
+		"ColdAfter is -1":               kit.Err(tables.Maintain(ctx, m, c, tables.Maintenance{ColdAfter: -1})),
+		"the client of Maintain is nil": kit.Err(tables.Maintain(ctx, m, nil, tables.Maintenance{})),
+		"for models with rotating tables": kit.Err(tables.Maintain(ctx, kit.Must(mapper.New[kit.Event](c.Client))(t), c,
 			tables.Maintenance{})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), text) {
@@ -346,7 +347,7 @@ func TestMaintainNotMine(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := mapper.New[event](c.Client, mapper.InTimeTables(mapper.TimeTables{})); err == nil ||
+	if _, err := mapper.New[kit.Event](c.Client, mapper.InTimeTables(mapper.TimeTables{})); err == nil ||
 		!strings.Contains(err.Error(), "for a model with rotating tables") {
 		t.Error(err)
 	}
@@ -357,14 +358,14 @@ func TestMaintainReportsHarmlessDifferenceBeforeTTL(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, c := maintained(t, nil, mapper.TimeTables{})
-	d := must(tables.At(m, month(0)))(t)[0]
+	d := kit.Must(tables.At(m, month(0)))(t)[0]
 	d.Create.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
 		IndexName:  aws.String("byHand"),
 		KeySchema:  []types.KeySchemaElement{{AttributeName: aws.String("SK"), KeyType: types.KeyTypeHash}},
 		Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
 	}}
-	must(c.Client.CreateTable(ctx, d.Create))(t)
-	r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
+	kit.Must(c.Client.CreateTable(ctx, d.Create))(t)
+	r := kit.Must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
 	if len(r.Differences) != 1 || !r.Differences[0].Harmless || r.Differences[0].Index != "byHand" ||
 		!strings.Contains(fmt.Sprint(r.Steps), "time to live") {
 		t.Errorf("%+v", r)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -17,12 +18,12 @@ func TestTotals(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	var totals mapper.Totals
-	m := must(mapper.New[user](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")),
+	m := kit.Must(mapper.New[kit.User](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")),
 		mapper.Observe(&totals)))(t)
 	var wg sync.WaitGroup
 	for _, id := range []string{"1", "2", "3", "4"} {
 		wg.Go(func() {
-			e := m.New(someUser(id))
+			e := m.New(kit.SomeUser(id))
 			if _, err := m.Save(ctx, e, mapper.Independent()); err != nil {
 				t.Error(err)
 			}
@@ -33,13 +34,13 @@ func TestTotals(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	must(m.Load(ctx, m.Key("1")))(t)
+	kit.Must(m.Load(ctx, m.Key("1")))(t)
 	if _, err := m.Load(ctx, m.Key("none")); !errors.Is(err, mapper.ErrNotFound) {
 		t.Error(err)
 	}
-	must(query.Of[wish](m.Key("1").Prefix("M#WishList#")).Collect(ctx, m))(t)
-	must(m.Update(ctx, m.Key("1"), func(u *user) error { u.Name = "x"; return nil }))(t)
-	must(m.DeleteByKey(ctx, m.Key("1").Item("M#Card#visa")))(t)
+	kit.Must(query.Of[kit.Wish](m.Key("1").Prefix("M#WishList#")).Collect(ctx, m))(t)
+	kit.Must(m.Update(ctx, m.Key("1"), func(u *kit.User) error { u.Name = "x"; return nil }))(t)
+	kit.Must(m.DeleteByKey(ctx, m.Key("1").Item("M#Card#visa")))(t)
 	got := map[string]mapper.Total{}
 	information := 0
 	for _, row := range totals.Rows() {
@@ -71,13 +72,13 @@ func TestBulkLoadIsObserved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	var totals mapper.Totals
-	m := indexed[issue](t, nil, mapper.Observe(&totals))
-	all := []issue{
-		issueOf("1", "open", "ann", 1, monday, issueText{At: monday, By: "bo", Words: "w"}),
-		issueOf("2", "open", "bo", 2, monday),
+	m := kit.Indexed[kit.Issue](t, nil, mapper.Observe(&totals))
+	all := []kit.Issue{
+		kit.IssueOf("1", "open", "ann", kit.Monday, kit.IssueText{At: kit.Monday, By: "bo", Words: "w"}),
+		kit.IssueOf("2", "open", "bo", kit.Monday),
 	}
-	plan := must(m.PlanBulkLoad(mapper.NoErrors(slices.Values(all))))(t)
-	r := must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite()))(t)
+	plan := kit.Must(m.PlanBulkLoad(mapper.NoErrors(slices.Values(all))))(t)
+	r := kit.Must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite()))(t)
 	row := totals.Rows()[0]
 	if row.Operation != "BulkLoad" || row.Requests != 2 || row.WCU != plan.WCU || row.Consumed.WCU != r.WCU ||
 		!plan.WCU.Contains(r.WCU) || len(row.Consumed.Indexes) != 4 {
@@ -92,8 +93,9 @@ func TestScanErrorIsObserved(t *testing.T) {
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
 	var totals mapper.Totals
-	m := must(mapper.New[account](testengine.Start(t).Client(), mapper.Table(table), mapper.Observe(&totals)))(t)
-	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": s("x")})
+	m := kit.Must(mapper.New[kit.Account](testengine.Start(t).Client(), mapper.Table(table),
+		mapper.Observe(&totals)))(t)
+	kit.NewForeign(t, table).Put(kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("HEAD"), "Counter": kit.S("x")})
 	failed := 0
 	for _, err := range m.Scan(ctx) {
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/examples/packages/registry"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/query"
 )
@@ -17,16 +18,16 @@ import (
 func TestPlaceholders(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	packages := newMapper[registry.Package](t, "PK:S", "SK:S")
+	packages := kit.NewMapper[registry.Package](t, "PK:S", "SK:S")
 	at := time.Date(2021, 11, 14, 9, 30, 0, 5, time.UTC)
 	tags := map[string]string{"a#b": "1", "100%": "2", "~x": "3"}
-	must(packages.Save(ctx,
+	kit.Must(packages.Save(ctx,
 		packages.New(registry.Package{
 			Name: "p#q", Tags: tags,
 			Releases: []registry.Release{{At: at, Version: "1#2"}},
 		})))(t)
 	node := registry.PackageByName("p#q")
-	if got := must(node.Tags().Map(ctx, packages))(t); !cmp.Equal(got, tags) {
+	if got := kit.Must(node.Tags().Map(ctx, packages))(t); !cmp.Equal(got, tags) {
 		t.Errorf("%v", got)
 	}
 	for ref, err := range node.Tags().Refs(ctx, packages) {
@@ -46,8 +47,8 @@ func TestPlaceholders(t *testing.T) {
 			t.Errorf("%v", ref.Placeholders)
 		}
 	}
-	orders := newMapper[models.Order](t, "PK:S", "SK:S")
-	must(orders.Save(ctx, orders.New(models.Order{Customer: "c", N: 7})))(t)
+	orders := kit.NewMapper[models.Order](t, "PK:S", "SK:S")
+	kit.Must(orders.Save(ctx, orders.New(models.Order{Customer: "c", N: 7})))(t)
 	for ref, err := range query.Of[models.Order](orders.Key("c")).Refs(ctx, orders) {
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,8 @@ package mapper_test
 import (
 	"context"
 	"testing"
+
+	"github.com/itemize/itemize/internal/testing/kit"
 )
 
 // Sight is a struct that a model embeds by a pointer.
@@ -25,14 +27,14 @@ type pointedAddress struct{ Street string }
 func TestValueBehindPointerIsRewritten(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newMapper[pointed](t, "PK:S", "SK:S")
+	m := kit.NewMapper[pointed](t, "PK:S", "SK:S")
 	e := m.New(pointed{ID: "1", Name: "a", Sight: &Sight{By: "ada"}})
-	must(m.Save(ctx, e))(t)
+	kit.Must(m.Save(ctx, e))(t)
 	e.Value.Sight = nil
-	must(m.Save(ctx, e))(t)
+	kit.Must(m.Save(ctx, e))(t)
 	e.Value.Sight = &Sight{By: "ada"}
-	must(m.Save(ctx, e))(t)
-	if v := must(m.Load(ctx, m.Key("1")))(t).Value; v.Sight == nil || v.By != "ada" {
+	kit.Must(m.Save(ctx, e))(t)
+	if v := kit.Must(m.Load(ctx, m.Key("1")))(t).Value; v.Sight == nil || v.By != "ada" {
 		t.Errorf("%+v", v)
 	}
 }
@@ -41,17 +43,17 @@ func TestValueBehindPointerIsRewritten(t *testing.T) {
 func TestPointerToZeroStructIsPresent(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newMapper[pointed](t, "PK:S", "SK:S")
+	m := kit.NewMapper[pointed](t, "PK:S", "SK:S")
 	e := m.New(pointed{ID: "1", Name: "a", Home: &pointedAddress{}})
-	must(m.Save(ctx, e))(t)
-	if v := must(m.Load(ctx, m.Key("1")))(t).Value; v.Home == nil {
+	kit.Must(m.Save(ctx, e))(t)
+	if v := kit.Must(m.Load(ctx, m.Key("1")))(t).Value; v.Home == nil {
 		t.Errorf("inserted: %+v", v)
 	}
 	e.Value.Home = &pointedAddress{Street: "x"}
-	must(m.Save(ctx, e))(t)
+	kit.Must(m.Save(ctx, e))(t)
 	e.Value.Home.Street = ""
-	must(m.Save(ctx, e))(t)
-	if v := must(m.Load(ctx, m.Key("1")))(t).Value; v.Home == nil {
+	kit.Must(m.Save(ctx, e))(t)
+	if v := kit.Must(m.Load(ctx, m.Key("1")))(t).Value; v.Home == nil {
 		t.Errorf("saved: %+v", v)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/tables"
@@ -35,12 +36,12 @@ func TestCheckTables(t *testing.T) {
 	ctx := context.Background()
 	client := testengine.Start(t).Client()
 	now := time.Now().UnixNano()
-	m := must(mapper.New[depot](client,
+	m := kit.Must(mapper.New[depot](client,
 		mapper.Tables(func(name string) string { return fmt.Sprint(name, "-", now) })))(t)
 	all := tables.Of(m)
 	check := func(want ...string) {
 		t.Helper()
-		differences := must(tables.Check(ctx, client, all))(t)
+		differences := kit.Must(tables.Check(ctx, client, all))(t)
 		var got []string
 		for _, d := range differences {
 			text := strings.ReplaceAll(d.String(), fmt.Sprint("-", now), "")
@@ -63,19 +64,19 @@ func TestCheckTables(t *testing.T) {
 		"the table depotlogs: it does not exist",
 	)
 	for _, d := range all {
-		must(client.CreateTable(ctx, d.Create))(t)
+		kit.Must(client.CreateTable(ctx, d.Create))(t)
 	}
 	check(`the table depots: the table's time to live is off, but the model's is by the attribute "gone": expired `+
 		`items are not found, and never deleted: send Definition.TimeToLive`,
 		`the table depotlogs: the table's time to live is off`)
 	for _, d := range all {
-		must(client.UpdateTimeToLive(ctx, d.TimeToLive))(t)
+		kit.Must(client.UpdateTimeToLive(ctx, d.TimeToLive))(t)
 	}
 	check()
 
 	// A table that another program has created.
 	for _, d := range all {
-		must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &d.Name}))(t)
+		kit.Must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &d.Name}))(t)
 	}
 	wrong := *all[0].Create
 	key := func(name string, kind types.KeyType) types.KeySchemaElement {
@@ -99,9 +100,9 @@ func TestCheckTables(t *testing.T) {
 		},
 	}
 	wrong.LocalSecondaryIndexes = nil
-	must(client.CreateTable(ctx, &wrong))(t)
-	must(client.CreateTable(ctx, all[1].Create))(t)
-	must(client.UpdateTimeToLive(ctx, all[1].TimeToLive))(t)
+	kit.Must(client.CreateTable(ctx, &wrong))(t)
+	kit.Must(client.CreateTable(ctx, all[1].Create))(t)
+	kit.Must(client.UpdateTimeToLive(ctx, all[1].TimeToLive))(t)
 	check(
 		"the table depots: the table has the keys PK (S); SK (N), but the model has PK (S); SK (S): the keys of a "+
 			"table cannot be changed",
@@ -140,9 +141,9 @@ func TestJoinDefinitions(t *testing.T) {
 		Size int      `ddb:"sk=HEAD"`
 	}
 	client := testengine.Start(t).Client()
-	a, b, c := tables.Of(must(mapper.New[first](client))(t)), tables.Of(must(mapper.New[second](client))(t)),
-		tables.Of(must(mapper.New[third](client))(t))
-	all := must(tables.Join(a, b))(t)
+	a, b, c := tables.Of(kit.Must(mapper.New[first](client))(t)), tables.Of(kit.Must(mapper.New[second](client))(t)),
+		tables.Of(kit.Must(mapper.New[third](client))(t))
+	all := kit.Must(tables.Join(a, b))(t)
 	if len(all) != 1 || len(all[0].Create.GlobalSecondaryIndexes) != 2 || all[0].TimeToLive == nil ||
 		fmt.Sprint(all[0].Create.GlobalSecondaryIndexes[0].Projection.NonKeyAttributes) != "[_s _a Name gone Size]" {
 		t.Errorf("%s", tables.CloudFormation(all))

@@ -19,6 +19,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -51,7 +52,7 @@ func TestThrottledAnswerKeepsItsReasons(t *testing.T) {
 				reason := of + string(limit)
 				body := fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"m",%q:[{"reason":%q,`+
 					`"resource":%q}]}`, code, list, reason, resource)
-				m, err := mapper.New[board](dynamodb.New(dynamodb.Options{
+				m, err := mapper.New[kit.Board](dynamodb.New(dynamodb.Options{
 					Region: "eu-west-1", HTTPClient: refusing(body), Retryer: aws.NopRetryer{},
 					Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 						return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
@@ -61,7 +62,7 @@ func TestThrottledAnswerKeepsItsReasons(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, read := m.Load(t.Context(), m.Key("1"))
-				receipt, write := m.Save(t.Context(), m.New(board{ID: "1"}))
+				receipt, write := m.Save(t.Context(), m.New(kit.Board{ID: "1"}))
 				want := mapper.ThrottlingReason{
 					Reason: reason, Resource: resource, Limit: limit,
 					Index: strings.HasPrefix(of, "Index"), Write: strings.HasSuffix(of, "Write"),
@@ -124,7 +125,7 @@ func (code unprocessed) Do(r *http.Request) (*http.Response, error) {
 func TestBatchesThatStayThrottledAreThrottledErrors(t *testing.T) {
 	t.Parallel()
 	const reason = "TableWriteKeyRangeThroughputExceeded"
-	boards := mapper.NoErrors(slices.Values([]board{{ID: "1"}, {ID: "2"}}))
+	boards := mapper.NoErrors(slices.Values([]kit.Board{{ID: "1"}, {ID: "2"}}))
 	refused := refusing(`{"__type":"ThrottlingException","message":"m","throttlingReasons":[{"reason":"` + reason +
 		`","resource":"arn:aws:dynamodb:eu-west-1:1:table/boards"}]}`)
 	for name, c := range map[string]dynamodb.HTTPClient{
@@ -132,7 +133,7 @@ func TestBatchesThatStayThrottledAreThrottledErrors(t *testing.T) {
 		"provisioned": unprocessed("ProvisionedThroughputExceeded"), "with reasons": refused,
 	} {
 		named := c == refused
-		m, err := mapper.New[board](dynamodb.New(dynamodb.Options{
+		m, err := mapper.New[kit.Board](dynamodb.New(dynamodb.Options{
 			Region: "eu-west-1", HTTPClient: c, Retryer: aws.NopRetryer{}, Credentials: anyCredentials,
 		}), mapper.Table("boards"))
 		if err != nil {
@@ -150,7 +151,7 @@ func TestBatchesThatStayThrottledAreThrottledErrors(t *testing.T) {
 		for call, do := range map[string]func(context.Context) error{
 			"insert": load(), "overwrite": load(mapper.Overwrite()),
 			"load": func(ctx context.Context) error {
-				return failed(m.LoadMany(ctx, []query.Selection[board]{
+				return kit.Err(m.LoadMany(ctx, []query.Selection[kit.Board]{
 					m.Key("1").Item("A"), m.Key("2").Item("A"),
 				}))
 			},
@@ -196,25 +197,26 @@ func TestDeadlineNamesThrottling(t *testing.T) {
 			}, nil
 		}),
 	})
-	for _, client := range []mapper.Client{throttling, wrapped{throttling}} {
-		m := must(mapper.New[account](client, mapper.Table("accounts")))(t)
+	for _, client := range []mapper.Client{throttling, kit.Wrapped{Client: throttling}} {
+		m := kit.Must(mapper.New[kit.Account](client, mapper.Table("accounts")))(t)
 		for name, call := range map[string]func(ctx context.Context) error{
 			"a save": func(ctx context.Context) error {
-				return failed(m.Save(ctx, m.New(account{ID: "1"})))
+				return kit.Err(m.Save(ctx, m.New(kit.Account{ID: "1"})))
 			},
 			"a save of several": func(ctx context.Context) error {
-				return failed(m.Save(ctx, m.New(account{ID: "1", Left: "l"})))
+				return kit.Err(m.Save(ctx, m.New(kit.Account{ID: "1", Left: "l"})))
 			},
-			"a load": func(ctx context.Context) error { return failed(m.Load(ctx, m.Key("1"))) },
+			"a load": func(ctx context.Context) error { return kit.Err(m.Load(ctx, m.Key("1"))) },
 			"a load of an item": func(ctx context.Context) error {
-				return failed(m.Load(ctx, m.Key("1").Item("HEAD")))
+				return kit.Err(m.Load(ctx, m.Key("1").Item("HEAD")))
 			},
 			"many loads": func(ctx context.Context) error {
-				return failed(m.LoadMany(ctx,
-					[]query.Selection[account]{m.Key("1").Item("HEAD"), m.Key("2").Item("HEAD")}))
+				return kit.Err(m.LoadMany(ctx,
+					[]query.Selection[kit.Account]{m.Key("1").Item("HEAD"), m.Key("2").Item("HEAD")}))
 			},
 			"a bulk load that overwrites": func(ctx context.Context) error {
-				return failed(m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]account{{ID: "1"}})), mapper.Overwrite()))
+				return kit.Err(m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]kit.Account{{ID: "1"}})),
+					mapper.Overwrite()))
 			},
 			"a scan": func(ctx context.Context) error {
 				for _, err := range m.Scan(ctx) {
@@ -262,10 +264,10 @@ func TestDeadlineNamesThrottledItems(t *testing.T) {
 			}, err
 		}),
 	})
-	m := must(mapper.New[account](client, mapper.Table("accounts")))(t)
+	m := kit.Must(mapper.New[kit.Account](client, mapper.Table("accounts")))(t)
 	for name, options := range map[string][]mapper.BulkOption{"inserts": nil, "overwrites": {mapper.Overwrite()}} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		_, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]account{{ID: "1"}, {ID: "2"}})), options...)
+		_, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]kit.Account{{ID: "1"}, {ID: "2"}})), options...)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "throttled") {
 			t.Errorf("%s: %v", name, err)

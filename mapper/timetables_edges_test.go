@@ -16,6 +16,7 @@ import (
 
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -60,7 +61,7 @@ func TestTimeTablesFarEnds(t *testing.T) {
 	client := &asked{}
 	m := timed[gauge](t, client, []time.Time{month(-1), month(0)},
 		mapper.InTimeTables(mapper.TimeTables{Since: month(-1)}))
-	must(m.Save(ctx, m.New(gauge{Device: "d", At: month(0), ID: "1"})))(t)
+	kit.Must(m.Save(ctx, m.New(gauge{Device: "d", At: month(0), ID: "1"})))(t)
 	at := inTime[gauge]("d")
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
 	for name, c := range map[string]struct {
@@ -107,17 +108,17 @@ func TestTimeTablesOneInstant(t *testing.T) {
 	}
 	k := timed[ofKind](t, client, there)
 	for i, when := range there {
-		must(m.Save(ctx, m.New(gauge{Device: "d", At: when, ID: "1"})))(t)
-		must(k.Save(ctx, k.New(ofKind{Device: "d", Kind: "a", At: when})))(t)
+		kit.Must(m.Save(ctx, m.New(gauge{Device: "d", At: when, ID: "1"})))(t)
+		kit.Must(k.Save(ctx, k.New(ofKind{Device: "d", Kind: "a", At: when})))(t)
 		client.took()
-		if n := must(query.Of[gauge](at(i)).Count(ctx, m))(t); n != 1 ||
+		if n := kit.Must(query.Of[gauge](at(i)).Count(ctx, m))(t); n != 1 ||
 			client.took() != when.Format("2006-01") {
 			t.Errorf("%d of %s", n, when)
 		}
 	}
 	for prefix, want := range map[string]string{"a#2026-04-": "2026-04", "a#2026-05-01T": "2026-05"} {
 		client.took()
-		if n := must(query.Of[ofKind](k.Key("d").Prefix(prefix)).Count(ctx, k))(t); n != 1 {
+		if n := kit.Must(query.Of[ofKind](k.Key("d").Prefix(prefix)).Count(ctx, k))(t); n != 1 {
 			t.Errorf("%d of %s", n, prefix)
 		}
 		if got := client.took(); got != want {
@@ -135,7 +136,7 @@ func TestTimeTablesCoarseOrder(t *testing.T) {
 	m := timed[ofYear](t, &asked{}, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0], Ahead: 1}))
 	for _, kind := range []string{"b", "a"} {
 		for _, at := range there {
-			must(m.Save(ctx, m.New(ofYear{Device: "d", At: at, Kind: kind})))(t)
+			kit.Must(m.Save(ctx, m.New(ofYear{Device: "d", At: at, Kind: kind})))(t)
 		}
 	}
 	var got []string
@@ -158,9 +159,9 @@ func TestTimeTablesSecondaryTableMissing(t *testing.T) {
 		client := &asked{}
 		m := timed[twoTables](t, client, []time.Time{month(n)},
 			mapper.InTimeTables(mapper.TimeTables{Since: month(min(n, 0))}))
-		must(m.Save(ctx, m.New(twoTables{Device: "d", At: month(n), Text: "x", Body: "y"})))(t)
-		dropped := must(tables.At(m, month(n)))(t)[1].Name
-		must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &dropped}))(t)
+		kit.Must(m.Save(ctx, m.New(twoTables{Device: "d", At: month(n), Text: "x", Body: "y"})))(t)
+		dropped := kit.Must(tables.At(m, month(n)))(t)[1].Name
+		kit.Must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &dropped}))(t)
 		all, err := inTime[twoTables]("d").Between(month(n), month(n+1).Add(-1)).Collect(ctx, m, mapper.SkipMissing())
 		if err == nil || !strings.Contains(err.Error(), dropped) {
 			t.Errorf("month %d: %v, %v", n, all, err)
@@ -174,9 +175,9 @@ func TestTimeTablesReportMissing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := timed[dayBook](t, &asked{}, []time.Time{month(0)}, mapper.InTimeTables(mapper.TimeTables{Since: month(-1)}))
-	must(m.Save(ctx, m.New(dayBook{At: month(0), Lines: []part{{N: 1}}})))(t)
+	kit.Must(m.Save(ctx, m.New(dayBook{At: month(0), Lines: []kit.Part{{N: 1}}})))(t)
 	lines := func(at time.Time, options ...mapper.ReadOption) (int, error) {
-		return query.Of[part](m.Key(at).Prefix("LINE#")).Count(ctx, m, options...)
+		return query.Of[kit.Part](m.Key(at).Prefix("LINE#")).Count(ctx, m, options...)
 	}
 	var r mapper.Receipt
 	if n, err := lines(month(-1), mapper.SkipMissing(), mapper.ReceiptTo(&r)); err != nil || n != 0 ||
@@ -219,13 +220,16 @@ func TestTimeTablesWindow(t *testing.T) {
 		mapper.InTimeTables(mapper.TimeTables{Keep: 2}))
 	for n := -2; n <= 0; n++ {
 		for i := range 2 {
-			must(m.Save(ctx, m.New(gauge{Device: "d", At: month(n).Add(time.Duration(i)), ID: fmt.Sprint(n, i)})))(t)
+			kit.Must(m.Save(ctx, m.New(gauge{
+				Device: "d", At: month(n).Add(time.Duration(i)),
+				ID: fmt.Sprint(n, i),
+			})))(t)
 		}
 	}
 	q := inTime[gauge]("d").Before(month(1)).Limit(1)
-	page := must(q.Page(ctx, m))(t)
+	page := kit.Must(q.Page(ctx, m))(t)
 	door.Mapper.Model(m).Now = func() time.Time { return month(1) } // the table of the first page is not kept any more
-	next := must(q.After(page.Next).Page(ctx, m))(t)
+	next := kit.Must(q.After(page.Next).Page(ctx, m))(t)
 	if len(next.Items) != 1 || next.Items[0].ID != "-1 0" {
 		t.Errorf("%+v", next.Items)
 	}
@@ -238,12 +242,13 @@ func TestTimeTablesWindow(t *testing.T) {
 	alarms := timed[alarm](t, c, []time.Time{month(-1), month(0), month(1)},
 		mapper.InTimeTables(mapper.TimeTables{Keep: 1}))
 	for n := -1; n <= 0; n++ {
-		must(alarms.Save(ctx, alarms.New(alarm{Device: "d", At: month(n), ID: fmt.Sprint(n), Kind: "fire"})))(t)
+		kit.Must(alarms.Save(ctx, alarms.New(alarm{Device: "d", At: month(n), ID: fmt.Sprint(n), Kind: "fire"})))(t)
 	}
 	fires := query.Of[alarm](alarms.Index("byKind", "fire").AtMost(month(1).Add(-1))).Limit(1)
-	first := must(fires.Page(ctx, alarms))(t)
+	first := kit.Must(fires.Page(ctx, alarms))(t)
 	door.Mapper.Model(alarms).Now = func() time.Time { return month(1) }
-	if rest := must(fires.After(first.Next).Page(ctx, alarms))(t); first.Items[0].ID != "-1" || len(rest.Items) != 1 ||
+	if rest := kit.Must(fires.After(first.Next).Page(ctx, alarms))(t); first.Items[0].ID != "-1" ||
+		len(rest.Items) != 1 ||
 		rest.Items[0].ID != "0" {
 		t.Errorf("%+v, then %+v", first.Items, rest.Items)
 	}
@@ -251,7 +256,7 @@ func TestTimeTablesWindow(t *testing.T) {
 	client := &asked{}
 	y := timed[yearly](t, client, months(2026, time.April, 4), mapper.InTimeTables(mapper.TimeTables{Keep: 2}))
 	door.Mapper.Model(y).Now = june
-	must(y.Save(ctx, y.New(yearly{At: june(), ID: "1"})))(t)
+	kit.Must(y.Save(ctx, y.New(yearly{At: june(), ID: "1"})))(t)
 	client.took()
 	if n, err := query.Of[yearly](y.Key(june())).Limit(1).Count(ctx, y); err != nil || n != 1 {
 		t.Errorf("%d, %v", n, err)
@@ -268,14 +273,14 @@ func TestTimeTablesWrongTable(t *testing.T) {
 	there := months(2026, time.March, 2)
 	client := &asked{}
 	m := timed[gauge](t, client, there)
-	r := must(m.Save(ctx, m.New(gauge{Device: "d", At: there[0], ID: "1"})))(t)
-	names := []string{r.Predicted().Items[0].Key.Table, must(tables.At(m, there[1]))(t)[0].Name}
-	out := must(client.Scan(ctx, &dynamodb.ScanInput{TableName: &names[0]}))(t)
-	must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &names[1], Item: out.Items[0]}))(t)
-	if n := must(inTime[gauge]("d").Between(there[0], there[1].AddDate(0, 0, 5)).Count(ctx, m))(t); n != 1 {
+	r := kit.Must(m.Save(ctx, m.New(gauge{Device: "d", At: there[0], ID: "1"})))(t)
+	names := []string{r.Predicted().Items[0].Key.Table, kit.Must(tables.At(m, there[1]))(t)[0].Name}
+	out := kit.Must(client.Scan(ctx, &dynamodb.ScanInput{TableName: &names[0]}))(t)
+	kit.Must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &names[1], Item: out.Items[0]}))(t)
+	if n := kit.Must(inTime[gauge]("d").Between(there[0], there[1].AddDate(0, 0, 5)).Count(ctx, m))(t); n != 1 {
 		t.Errorf("found %d times", n)
 	}
-	if d := must(m.Decode(out.Items[0], mapper.InTable(names[1])))(t); d.State != "unknown" {
+	if d := kit.Must(m.Decode(out.Items[0], mapper.InTable(names[1])))(t); d.State != "unknown" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -286,9 +291,9 @@ func TestTimeTablesPlanned(t *testing.T) {
 	ctx := context.Background()
 	m := timed[gauge](t, &asked{}, []time.Time{month(0)})
 	q := inTime[gauge]("d").Between(month(0), month(6))
-	plan := must(q.Plan(m))(t)
+	plan := kit.Must(q.Plan(m))(t)
 	var r mapper.Receipt
-	must(q.Collect(ctx, m, mapper.ReceiptTo(&r)))(t)
+	kit.Must(q.Collect(ctx, m, mapper.ReceiptTo(&r)))(t)
 	if plan.RCU.Min > 0.5 || plan.Requests.Min != 1 {
 		t.Errorf("%+v", plan)
 	}
@@ -312,13 +317,13 @@ func TestTimeTablesBulkMissing(t *testing.T) {
 	}
 	for name, options := range map[string][]mapper.BulkOption{"insert": nil, "overwrite": {mapper.Overwrite()}} {
 		m := timed[gauge](t, &asked{}, there)
-		r := must(m.BulkLoad(ctx, all, options...))(t)
+		r := kit.Must(m.BulkLoad(ctx, all, options...))(t)
 		if r.Entities != 60 || r.Failed != 30 || r.Next != "" ||
 			!strings.Contains(r.Failures[0].Err.Error(), "gauges_2026-02\" does not exist") ||
 			!strings.Contains(r.Failures[0].Err.Error(), "Maintain") {
 			t.Errorf("%s: %d, %d failed: %v", name, r.Entities, r.Failed, r.Failures[:min(len(r.Failures), 1)])
 		}
-		if n := must(inTime[gauge]("3").Between(there[0], there[1].AddDate(0, 0, 20)).Count(ctx, m))(t); n == 0 {
+		if n := kit.Must(inTime[gauge]("3").Between(there[0], there[1].AddDate(0, 0, 20)).Count(ctx, m))(t); n == 0 {
 			t.Error(name, "nothing is stored")
 		}
 	}
@@ -349,8 +354,8 @@ func TestMaintainWithCare(t *testing.T) {
 		d := tables.Of(m)[0]
 		d.Create.AttributeDefinitions[0].AttributeName, d.Create.KeySchema[0].AttributeName = aws.String("id"),
 			aws.String("id")
-		must(c.Client.CreateTable(ctx, d.Create))(t)
-		r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
+		kit.Must(c.Client.CreateTable(ctx, d.Create))(t)
+		r := kit.Must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
 		if got := state(t, m, c.Client); len(r.Differences) != 1 || got != "0, 1 ttl" {
 			t.Errorf("%v: %s", r.Differences, got)
 		}
@@ -366,7 +371,7 @@ func TestMaintainWithCare(t *testing.T) {
 				return out, err
 			},
 		}
-		r := must(tables.Maintain(ctx, m, late, tables.Maintenance{}))(t)
+		r := kit.Must(tables.Maintain(ctx, m, late, tables.Maintenance{}))(t)
 		if got := state(t, m, c.Client); len(r.Steps) != 4 || got != "0 ttl, 1 ttl" {
 			t.Errorf("%v: %s", r.Steps, got)
 		}
@@ -430,7 +435,7 @@ func TestMaintainWithCare(t *testing.T) {
 	}
 	t.Run("holes", func(t *testing.T) {
 		m, c := maintained(t, []int{3, 1}, mapper.TimeTables{Since: month(-3), Keep: 6})
-		r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
+		r := kit.Must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
 		if len(r.Differences) != 1 || !strings.HasSuffix(r.Differences[0].Table, month(-2).Format("2006-01")) {
 			t.Errorf("%v", r.Differences)
 		}

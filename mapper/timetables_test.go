@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -41,12 +42,12 @@ type (
 		Text   string    `ddb:"sk={At}#{ID}"`
 	}
 	trip struct {
-		_     struct{}  `ddb:"table=trips_{At:year}"`
-		Car   string    `ddb:"pk=CAR#{Car}"`
-		At    time.Time `ddb:"sk=TRIP#{At:seconds}#{ID}"`
-		ID    string    `ddb:"sk=TRIP#{At:seconds}#{ID}"`
-		Km    int       `ddb:"sk=TRIP#{At:seconds}#{ID}"`
-		Stops []part    `ddb:"sk=TRIP#{^At:seconds}#{^ID}#STOP#{N:02}"`
+		_     struct{}   `ddb:"table=trips_{At:year}"`
+		Car   string     `ddb:"pk=CAR#{Car}"`
+		At    time.Time  `ddb:"sk=TRIP#{At:seconds}#{ID}"`
+		ID    string     `ddb:"sk=TRIP#{At:seconds}#{ID}"`
+		Km    int        `ddb:"sk=TRIP#{At:seconds}#{ID}"`
+		Stops []kit.Part `ddb:"sk=TRIP#{^At:seconds}#{^ID}#STOP#{N:02}"`
 	}
 	rota struct {
 		_    struct{}  `ddb:"table=rotas_{At:week}"`
@@ -67,10 +68,10 @@ type (
 		Text   string    `ddb:"sk={At}#{ID}"`
 	}
 	dayBook struct {
-		_     struct{}  `ddb:"table=books_{At:month}"`
-		At    time.Time `ddb:"pk=DAY#{At:date}"`
-		Text  string    `ddb:"sk=HEAD"`
-		Lines []part    `ddb:"sk=LINE#{N:02}"`
+		_     struct{}   `ddb:"table=books_{At:month}"`
+		At    time.Time  `ddb:"pk=DAY#{At:date}"`
+		Text  string     `ddb:"sk=HEAD"`
+		Lines []kit.Part `ddb:"sk=LINE#{N:02}"`
 	}
 )
 
@@ -122,9 +123,9 @@ func timed[T any](t testing.TB, client *asked, there []time.Time, options ...map
 	client.Client = e.Client()
 	prefix := strings.NewReplacer("/", ".").Replace(fmt.Sprintf("%s.%d.", t.Name(), time.Now().UnixNano()))
 	options = append([]mapper.Option{mapper.Tables(func(name string) string { return prefix + name })}, options...)
-	m := must(mapper.New[T](client, options...))(t)
-	for _, d := range must(tables.At(m, there...))(t) {
-		must(client.CreateTable(context.Background(), d.Create))(t)
+	m := kit.Must(mapper.New[T](client, options...))(t)
+	for _, d := range kit.Must(tables.At(m, there...))(t) {
+		kit.Must(client.CreateTable(context.Background(), d.Create))(t)
 		t.Cleanup(func() {
 			err := e.DeleteTable(context.Background(), d.Name)
 			if err != nil && !errors.As(err, new(*types.ResourceNotFoundException)) {
@@ -162,8 +163,8 @@ func TestTimeTables(t *testing.T) {
 		want = append(want, gauge{Device: "d", At: at.AddDate(0, 1, 0).Add(-1), ID: fmt.Sprint(i, "end"), Text: "x"})
 	}
 	for _, v := range want {
-		must(m.Save(ctx, m.New(v)))(t)
-		if err := second(m.Save(ctx, m.New(v))); !errors.Is(err, mapper.ErrExists) {
+		kit.Must(m.Save(ctx, m.New(v)))(t)
+		if err := kit.Err(m.Save(ctx, m.New(v))); !errors.Is(err, mapper.ErrExists) {
 			t.Errorf("saved twice: %v", err)
 		}
 	}
@@ -182,14 +183,14 @@ func TestTimeTables(t *testing.T) {
 		in := slices.Clone(want)
 		in = slices.DeleteFunc(in, func(v gauge) bool { return v.At.Before(c.from) || !v.At.Before(c.to) })
 		q := inTime[gauge]("d").Between(c.from, c.to)
-		if d := gocmp.Diff(in, must(q.Collect(ctx, m))(t)); d != "" {
+		if d := gocmp.Diff(in, kit.Must(q.Collect(ctx, m))(t)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 		if got := client.took(); got != c.tables {
 			t.Errorf("%s asked %s", c.name, got)
 		}
 		slices.Reverse(in)
-		if d := gocmp.Diff(in, must(q.Reverse().Collect(ctx, m))(t)); d != "" {
+		if d := gocmp.Diff(in, kit.Must(q.Reverse().Collect(ctx, m))(t)); d != "" {
 			t.Errorf("%s, newest first (-want +got):\n%s", c.name, d)
 		}
 		tables := strings.Fields(c.tables)
@@ -198,7 +199,7 @@ func TestTimeTables(t *testing.T) {
 			t.Errorf("%s, newest first, asked %s", c.name, got)
 		}
 	}
-	e := must(m.Load(ctx, m.Key("d", want[7].At, want[7].ID)))(t)
+	e := kit.Must(m.Load(ctx, m.Key("d", want[7].At, want[7].ID)))(t)
 	if got := client.took(); e.Value != want[7] || got != "2025-12" {
 		t.Errorf("%+v from %s", e.Value, got)
 	}
@@ -223,29 +224,29 @@ func TestTimeTablesPages(t *testing.T) {
 		for i := range 20 {
 			want = append(want,
 				gauge{Device: "d", At: there[0].Add(time.Duration(i) * 140 * time.Hour), ID: fmt.Sprint(i), Text: "x"})
-			must(m.Save(ctx, m.New(want[i])))(t)
+			kit.Must(m.Save(ctx, m.New(want[i])))(t)
 		}
 		q := inTime[gauge]("d").Between(there[0], there[3].AddDate(0, 0, 27))
-		scatteredBy(t, m, q, want)
+		kit.ScatteredBy(t, m, q, want)
 		client.took()
-		must(q.Reverse().Limit(3).Collect(ctx, m))(t)
+		kit.Must(q.Reverse().Limit(3).Collect(ctx, m))(t)
 		if got := client.took(); got != "2026-02 2026-02" && got != "2026-02" {
 			t.Errorf("the newest three from %s", got)
 		}
-		page := must(q.Limit(12).Page(ctx, m))(t)
+		page := kit.Must(q.Limit(12).Page(ctx, m))(t)
 		client.took()
-		must(q.Limit(3).After(page.Next).Page(ctx, m))(t)
+		kit.Must(q.Limit(3).After(page.Next).Page(ctx, m))(t)
 		if got := client.took(); strings.Contains(got, "2025-11") {
 			t.Errorf("the second page from %s", got)
 		}
-		plan := must(q.Limit(3).Plan(m))(t)
+		plan := kit.Must(q.Limit(3).Plan(m))(t)
 		if plan.Requests.Min != 1 {
 			t.Errorf("%+v", plan)
 		}
-		if plan := must(q.Plan(m))(t); plan.Requests.Min != 4 {
+		if plan := kit.Must(q.Plan(m))(t); plan.Requests.Min != 4 {
 			t.Errorf("%+v", plan)
 		}
-		if v := must(q.Filter().Roots().Collect(ctx, m))(t); len(v) != 20 {
+		if v := kit.Must(q.Filter().Roots().Collect(ctx, m))(t); len(v) != 20 {
 			t.Errorf("%d heads", len(v))
 		}
 	})
@@ -257,11 +258,11 @@ func TestTimeTablesPages(t *testing.T) {
 				Device: "d", At: there[0].Add(time.Duration(i) * 92 * time.Hour),
 				ID: fmt.Sprint(i), Text: "x",
 			})
-			must(m.Save(ctx, m.New(want[i])))(t)
+			kit.Must(m.Save(ctx, m.New(want[i])))(t)
 		}
-		scatteredBy(t, m, inTime[shardedGauge]("d").Between(there[0], there[3].AddDate(0, 0, 27)), want)
+		kit.ScatteredBy(t, m, inTime[shardedGauge]("d").Between(there[0], there[3].AddDate(0, 0, 27)), want)
 		for _, v := range want {
-			if e := must(m.Load(ctx, m.Key("d", v.At, v.ID)))(t); e.Value != v {
+			if e := kit.Must(m.Load(ctx, m.Key("d", v.At, v.ID)))(t); e.Value != v {
 				t.Errorf("%+v in place of %+v", e.Value, v)
 			}
 		}
@@ -276,23 +277,23 @@ func TestTimeTablesPages(t *testing.T) {
 		for i := range 12 {
 			v := trip{Car: "c", At: years[0].AddDate(0, 3*i, 0), ID: fmt.Sprint(i), Km: i}
 			for n := range i % 3 {
-				v.Stops = append(v.Stops, part{N: n, Text: fmt.Sprint(i)})
+				v.Stops = append(v.Stops, kit.Part{N: n, Text: fmt.Sprint(i)})
 			}
 			want = append(want, v)
-			must(m.Save(ctx, m.New(v)))(t)
+			kit.Must(m.Save(ctx, m.New(v)))(t)
 		}
 		all := handmade.Times[trip]{Node: mapperimpl.Items(mapperimpl.Entity[trip](mapperimpl.StringValue("c")), 0, 1)}
-		scatteredBy(t, m, all.Since(years[0]), want)
-		scatteredBy(t, m, all.Between(years[1], years[1].AddDate(1, 0, 0).Add(-1)), want[4:8])
+		kit.ScatteredBy(t, m, all.Since(years[0]), want)
+		kit.ScatteredBy(t, m, all.Between(years[1], years[1].AddDate(1, 0, 0).Add(-1)), want[4:8])
 		want[5].Km = 500
-		e := must(m.Load(ctx, m.Key("c", want[5].At, "5")))(t)
+		e := kit.Must(m.Load(ctx, m.Key("c", want[5].At, "5")))(t)
 		e.Value.Km = 500
-		e.Value.Stops = append(e.Value.Stops, part{N: 9, Text: "new"})
-		want[5].Stops = append(want[5].Stops, part{N: 9, Text: "new"})
-		must(m.Save(ctx, e))(t)
-		must(m.DeleteByKey(ctx, m.Key("c", want[6].At, "6"), mapper.Staged()))(t)
+		e.Value.Stops = append(e.Value.Stops, kit.Part{N: 9, Text: "new"})
+		want[5].Stops = append(want[5].Stops, kit.Part{N: 9, Text: "new"})
+		kit.Must(m.Save(ctx, e))(t)
+		kit.Must(m.DeleteByKey(ctx, m.Key("c", want[6].At, "6"), mapper.Staged()))(t)
 		want = slices.Delete(want, 6, 7)
-		scatteredBy(t, m, all.Since(years[0]), want)
+		kit.ScatteredBy(t, m, all.Since(years[0]), want)
 	})
 	t.Run("in another order than time", func(t *testing.T) {
 		client := &asked{}
@@ -309,10 +310,13 @@ func TestTimeTablesPages(t *testing.T) {
 				want = append(want,
 					rota{At: time.Date(2026, time.January, day, i, 0, 0, 0, time.UTC), Name: name, Text: "x"})
 			}
-			must(m.Save(ctx, m.New(rota{At: time.Date(2025, time.December, 31, i, 0, 0, 0, time.UTC), Name: name})))(t)
+			kit.Must(m.Save(ctx, m.New(rota{
+				At:   time.Date(2025, time.December, 31, i, 0, 0, 0, time.UTC),
+				Name: name,
+			})))(t)
 		}
 		for _, v := range want {
-			must(m.Save(ctx, m.New(v)))(t)
+			kit.Must(m.Save(ctx, m.New(v)))(t)
 		}
 		at := mapperimpl.Items(mapperimpl.Entity[rota](mapperimpl.TimeValue(want[0].At)), 0, 0)
 		client.took()
@@ -323,7 +327,7 @@ func TestTimeTablesPages(t *testing.T) {
 		client.took()
 		named := mapperimpl.Next(at, 2, mapperimpl.StringValue("bob"))
 		january := handmade.Times[rota]{Node: named}.Month(2026, time.January)
-		if d := gocmp.Diff(want[4:8], must(january.Collect(ctx, m))(t)); d != "" {
+		if d := gocmp.Diff(want[4:8], kit.Must(january.Collect(ctx, m))(t)); d != "" {
 			t.Errorf("bob's (-want +got):\n%s", d)
 		}
 		if got := client.took(); got != "2026-W01 2026-W02 2026-W03 2026-W04 2026-W05" {
@@ -333,15 +337,15 @@ func TestTimeTablesPages(t *testing.T) {
 	t.Run("by the partition key", func(t *testing.T) {
 		client := &asked{}
 		m := timed[dayBook](t, client, there)
-		v := dayBook{At: time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC), Text: "x", Lines: []part{{N: 1, Text: "l"}}}
-		must(m.Save(ctx, m.New(v)))(t)
+		v := dayBook{At: time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC), Text: "x", Lines: []kit.Part{{N: 1, Text: "l"}}}
+		kit.Must(m.Save(ctx, m.New(v)))(t)
 		client.took()
-		e := must(m.Load(ctx, m.Key(v.At)))(t)
+		e := kit.Must(m.Load(ctx, m.Key(v.At)))(t)
 		if got := client.took(); got != "2026-01" || len(e.Value.Lines) != 1 {
 			t.Errorf("%+v from %s", e.Value, got)
 		}
 		e.Value.Lines[0].Text = "m"
-		if r := must(m.Save(ctx, e))(t); r.Consumed.WCU != 1 {
+		if r := kit.Must(m.Save(ctx, e))(t); r.Consumed.WCU != 1 {
 			t.Errorf("%v", r)
 		}
 	})
@@ -359,7 +363,7 @@ func TestTimeTablesMissing(t *testing.T) {
 	m := timed[gauge](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
 	for i, at := range there {
 		for n := range 3 {
-			must(m.Save(ctx,
+			kit.Must(m.Save(ctx,
 				m.New(gauge{
 					Device: "d", At: at.Add(time.Duration(n)), ID: fmt.Sprint(10*i + n),
 					Text: strings.Repeat("x", 1000),
@@ -399,9 +403,9 @@ func TestTimeTablesMissing(t *testing.T) {
 		if reverse {
 			q = q.Reverse()
 		}
-		page := must(q.Page(ctx, m))(t)
+		page := kit.Must(q.Page(ctx, m))(t)
 		for page.Next != "" {
-			page = must(q.After(page.Next).Page(ctx, m))(t)
+			page = kit.Must(q.After(page.Next).Page(ctx, m))(t)
 		}
 	}
 	// A save for a time without a table returns an error that says so.
@@ -414,15 +418,15 @@ func TestTimeTablesMissing(t *testing.T) {
 	n := 0
 	client.before = func(in *dynamodb.QueryInput) {
 		if n++; n == 2 {
-			must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: in.TableName}))(t)
+			kit.Must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: in.TableName}))(t)
 		}
 	}
-	page := must(all.Limit(2).Page(ctx, m))(t)
+	page := kit.Must(all.Limit(2).Page(ctx, m))(t)
 	if _, err := all.Limit(2).After(page.Next).Page(ctx, m); err == nil ||
 		!strings.Contains(err.Error(), "is missing") {
 		t.Errorf("a dropped table: %v", err)
 	}
-	rest := must(all.Limit(2).After(page.Next).Page(ctx, m, mapper.SkipMissing()))(t)
+	rest := kit.Must(all.Limit(2).After(page.Next).Page(ctx, m, mapper.SkipMissing()))(t)
 	if len(rest.Items) != 2 || rest.Items[0].ID != "10" {
 		t.Errorf("%+v", rest.Items)
 	}
@@ -438,22 +442,22 @@ func TestTimeTablesMove(t *testing.T) {
 	m := timed[trip](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
 	v := trip{
 		Car: "c", At: there[1].Add(-time.Second), ID: "1", Km: 7,
-		Stops: []part{{N: 1, Text: "a"}, {N: 2, Text: "b"}},
+		Stops: []kit.Part{{N: 1, Text: "a"}, {N: 2, Text: "b"}},
 	}
 	e := m.New(v)
-	must(m.Save(ctx, e))(t)
+	kit.Must(m.Save(ctx, e))(t)
 	e.Value.At = there[1]
 	var changed *mapper.ValueError
 	if _, err := m.Save(ctx, e); !errors.As(err, &changed) {
 		t.Errorf("moved without Move: %v", err)
 	}
-	plan := must(m.PlanSave(e, mapper.Move()))(t)
-	r := must(m.Save(ctx, e, mapper.Move()))(t)
+	plan := kit.Must(m.PlanSave(e, mapper.Move()))(t)
+	r := kit.Must(m.Save(ctx, e, mapper.Move()))(t)
 	tables := map[string]int{}
 	for _, it := range r.Predicted().Items {
 		tables[fmt.Sprint(it.Kind, " ", it.Key.Table[len(it.Key.Table)-4:])]++
 	}
-	traits := must(testengine.Start(t).Traits())(t)
+	traits := kit.Must(testengine.Start(t).Traits())(t)
 	if tables["delete 2025"] != 3 || tables["put 2026"] != 3 || r.Predicted().WCU != plan.WCU || traits.Transactions &&
 		r.Consumed.WCU != plan.WCU.Max {
 		t.Errorf("%v\n%v", tables, r)
@@ -461,18 +465,18 @@ func TestTimeTablesMove(t *testing.T) {
 	if _, err := m.Load(ctx, m.Key("c", v.At, "1")); !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("at its old time: %v", err)
 	}
-	moved := must(m.Load(ctx, m.Key("c", there[1], "1")))(t)
+	moved := kit.Must(m.Load(ctx, m.Key("c", there[1], "1")))(t)
 	if len(moved.Value.Stops) != 2 {
 		t.Errorf("%+v", moved.Value)
 	}
 	// An entity that is at the new time already is not overwritten.
-	must(m.Save(ctx, m.New(v)))(t)
-	old := must(m.Load(ctx, m.Key("c", v.At, "1")))(t)
+	kit.Must(m.Save(ctx, m.New(v)))(t)
+	old := kit.Must(m.Load(ctx, m.Key("c", v.At, "1")))(t)
 	old.Value.At = there[1]
 	if _, err := m.Save(ctx, old, mapper.Move()); !errors.Is(err, mapper.ErrExists) {
 		t.Errorf("moved onto another: %v", err)
 	}
-	many := must(m.LoadMany(ctx, []query.Selection[trip]{
+	many := kit.Must(m.LoadMany(ctx, []query.Selection[trip]{
 		m.Key("c", v.At, "1"), m.Key("c", there[1], "1"),
 		m.Key("c", there[0], "none"),
 	}))(t)
@@ -481,7 +485,7 @@ func TestTimeTablesMove(t *testing.T) {
 	}
 	client.took()
 	many[0].Value.Km, many[1].Value.Km = 8, 9
-	if r := must(mapper.Transact(ctx, m.SavePart(many[0]), m.SavePart(many[1])))(t); len(r.Predicted().Items) != 2 {
+	if r := kit.Must(mapper.Transact(ctx, m.SavePart(many[0]), m.SavePart(many[1])))(t); len(r.Predicted().Items) != 2 {
 		t.Errorf("%v", r)
 	}
 	n := 0
@@ -494,8 +498,8 @@ func TestTimeTablesMove(t *testing.T) {
 	if n != 17 {
 		t.Errorf("scanned %d km", n)
 	}
-	must(m.DeleteByKey(ctx, m.Key("c", there[1], "1")))(t)
-	if got := must(query.Of[trip](m.Key("c")).Collect(ctx, m))(t); len(got) != 1 {
+	kit.Must(m.DeleteByKey(ctx, m.Key("c", there[1], "1")))(t)
+	if got := kit.Must(query.Of[trip](m.Key("c")).Collect(ctx, m))(t); len(got) != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -508,21 +512,21 @@ func TestTimeTablesItems(t *testing.T) {
 	there := months(2026, time.March, 2)
 	m := timed[gauge](t, client, there)
 	v := gauge{Device: "d", At: there[1], ID: "1", Text: "x"}
-	r := must(m.Save(ctx, m.New(v)))(t)
+	r := kit.Must(m.Save(ctx, m.New(v)))(t)
 	name := r.Predicted().Items[0].Key.Table
-	out := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{
+	out := kit.Must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{
 		"PK": &types.AttributeValueMemberS{Value: r.Predicted().Items[0].Key.Partition},
 		"SK": &types.AttributeValueMemberS{Value: r.Predicted().Items[0].Key.Sort},
 	}}))(t)
 	for _, options := range [][]mapper.DecodeOption{nil, {mapper.InTable(name)}} {
-		if d := must(m.Decode(out.Item, options...))(t); d.Key.Table != name || d.State != "live" {
+		if d := kit.Must(m.Decode(out.Item, options...))(t); d.Key.Table != name || d.State != "live" {
 			t.Errorf("%+v", d)
 		}
 	}
 	if _, err := m.Decode(out.Item, mapper.InTable("others_2026-04")); err == nil {
 		t.Error("decoded of a table that is not the model's")
 	}
-	e := must(m.Load(ctx, m.Key("d", v.At, "1")))(t)
+	e := kit.Must(m.Load(ctx, m.Key("d", v.At, "1")))(t)
 	e.Value.Text = "y"
 	put := types.TransactWriteItem{Put: &types.Put{TableName: &name, Item: out.Item}}
 	if _, err := mapper.Transact(ctx, m.SavePart(e), mapper.RawPart(client, put)); err == nil ||
@@ -544,11 +548,11 @@ func TestTimeTablesItems(t *testing.T) {
 		}
 	}
 	for _, options := range [][]mapper.BulkOption{nil, {mapper.Overwrite()}} {
-		if r := must(m.BulkLoad(ctx, all, options...))(t); r.Entities != 60 && options != nil {
+		if r := kit.Must(m.BulkLoad(ctx, all, options...))(t); r.Entities != 60 && options != nil {
 			t.Errorf("%+v", r)
 		}
 	}
-	if got := must(inTime[gauge]("3").Between(there[0], there[1].AddDate(0, 1, 0).Add(-1)).Collect(ctx,
+	if got := kit.Must(inTime[gauge]("3").Between(there[0], there[1].AddDate(0, 1, 0).Add(-1)).Collect(ctx,
 		m))(t); len(got) != 9-1 && len(got) != 9 {
 		t.Errorf("%d", len(got))
 	}
@@ -562,19 +566,19 @@ func TestTimeTablesCached(t *testing.T) {
 	there := months(2026, time.March, 2)
 	m := timed[dayBook](t, client, there, mapper.Caching(mapper.NewCache(&keepsAll{}, time.Minute)))
 	for i, at := range there {
-		must(m.Save(ctx, m.New(dayBook{At: at, Text: fmt.Sprint(i)})))(t)
+		kit.Must(m.Save(ctx, m.New(dayBook{At: at, Text: fmt.Sprint(i)})))(t)
 	}
 	for range 2 {
 		for i, at := range there {
-			if e := must(m.Load(ctx, m.Key(at)))(t); e.Value.Text != fmt.Sprint(i) {
+			if e := kit.Must(m.Load(ctx, m.Key(at)))(t); e.Value.Text != fmt.Sprint(i) {
 				t.Errorf("%+v", e.Value)
 			}
 		}
 	}
-	e := must(m.Load(ctx, m.Key(there[0])))(t)
+	e := kit.Must(m.Load(ctx, m.Key(there[0])))(t)
 	e.Value.Text = "new"
-	must(m.Save(ctx, e))(t)
-	if e := must(m.Load(ctx, m.Key(there[0])))(t); e.Value.Text != "new" {
+	kit.Must(m.Save(ctx, e))(t)
+	if e := kit.Must(m.Load(ctx, m.Key(there[0])))(t); e.Value.Text != "new" {
 		t.Errorf("%+v", e.Value)
 	}
 }
@@ -593,7 +597,7 @@ func TestTimeTablesIndexed(t *testing.T) {
 			Device: fmt.Sprint(i % 5), At: there[0].Add(time.Duration(i) * 115 * time.Hour), ID: fmt.Sprint(i),
 			Kind: []string{"fire", "water"}[i%3%2], Level: i % 4, Text: "x",
 		}
-		r := must(m.Save(ctx, m.New(v)))(t)
+		r := kit.Must(m.Save(ctx, m.New(v)))(t)
 		if len(r.Consumed.Indexes) > 0 && r.Consumed.WCU != r.Predicted().WCU.Max {
 			t.Errorf("%v", r)
 		}
@@ -602,15 +606,15 @@ func TestTimeTablesIndexed(t *testing.T) {
 		}
 	}
 	all := m.Index("byKind", "fire").Between(there[0], there[3].AddDate(0, 0, 27))
-	scatteredBy(t, m, query.Of[alarm](all), want)
+	kit.ScatteredBy(t, m, query.Of[alarm](all), want)
 	client.took()
-	latest := must(query.Of[alarm](all).Reverse().Limit(2).Collect(ctx, m))(t)
+	latest := kit.Must(query.Of[alarm](all).Reverse().Limit(2).Collect(ctx, m))(t)
 	if got := client.took(); latest[0] != want[len(want)-1] || got != "2026-02" && got != "2026-02 2026-02" {
 		t.Errorf("the latest from %s: %v", got, latest)
 	}
 	in := slices.DeleteFunc(slices.Clone(want),
 		func(v alarm) bool { return v.At.Before(there[1]) || v.At.After(there[2]) })
-	if got := must(query.Of[alarm](m.Index("byKind", "fire").Between(there[1], there[2].Add(1))).Collect(ctx,
+	if got := kit.Must(query.Of[alarm](m.Index("byKind", "fire").Between(there[1], there[2].Add(1))).Collect(ctx,
 		m))(t); gocmp.Diff(in, got) != "" {
 		t.Error(gocmp.Diff(in, got))
 	}
@@ -628,14 +632,11 @@ func TestTimeTablesIndexed(t *testing.T) {
 	}
 	one := query.Of[alarm](m.Index("byLevel", "fire", 2).Between(there[0], there[3].AddDate(0, 0, 27))).Fetch()
 	in = slices.DeleteFunc(slices.Clone(want), func(v alarm) bool { return v.Level != 2 })
-	if got := must(one.Collect(ctx, m))(t); gocmp.Diff(in, got) != "" {
+	if got := kit.Must(one.Collect(ctx, m))(t); gocmp.Diff(in, got) != "" {
 		t.Error(gocmp.Diff(in, got))
 	}
-	e := must(m.Load(ctx, m.Key(want[3].Device, want[3].At, want[3].ID)))(t)
+	e := kit.Must(m.Load(ctx, m.Key(want[3].Device, want[3].At, want[3].ID)))(t)
 	e.Value.Kind = "water"
-	must(m.Save(ctx, e))(t)
-	scatteredBy(t, m, query.Of[alarm](all), slices.Delete(want, 3, 4))
+	kit.Must(m.Save(ctx, e))(t)
+	kit.ScatteredBy(t, m, query.Of[alarm](all), slices.Delete(want, 3, 4))
 }
-
-// second returns the error of a call.
-func second[T any](_ T, err error) error { return err }

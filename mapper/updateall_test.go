@@ -16,6 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/large"
 	"github.com/itemize/itemize/mapper"
@@ -53,7 +54,7 @@ func newGarage(t *testing.T, client mapper.Client) *garage {
 		client = testengine.Start(t).Client()
 	}
 	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
-	return &garage{must(mapper.New[driver](client, table))(t), must(mapper.New[purse](client, table))(t)}
+	return &garage{kit.Must(mapper.New[driver](client, table))(t), kit.Must(mapper.New[purse](client, table))(t)}
 }
 
 // An element moves between two entities in one transaction, and the receipt has all that was consumed.
@@ -62,7 +63,7 @@ func TestUpdateAllMovesBetweenEntities(t *testing.T) {
 	ctx := context.Background()
 	g := newGarage(t, nil)
 	for _, id := range []string{"a", "b"} {
-		must(g.drivers.Save(ctx, g.drivers.New(driver{
+		kit.Must(g.drivers.Save(ctx, g.drivers.New(driver{
 			ID: id, Name: id, Count: 1, Open: map[string]openRun{"trip-" + id: {"x", "y"}},
 		})))(t)
 	}
@@ -82,7 +83,7 @@ func TestUpdateAllMovesBetweenEntities(t *testing.T) {
 	}
 	parts := []mapper.Part{g.drivers.UpdatePart(&from, g.drivers.Key("a")), g.drivers.UpdatePart(&to,
 		g.drivers.Key("b"))}
-	plan := must(mapper.PlanUpdateAll(parts...))(t)
+	plan := kit.Must(mapper.PlanUpdateAll(parts...))(t)
 	r, err := mapper.UpdateAll(ctx, move("trip-a"), parts...)
 	if err != nil || plan.Mode != "read" || !plan.RCU.Contains(r.Consumed.RCU) {
 		t.Error(r, plan, err)
@@ -91,11 +92,12 @@ func TestUpdateAllMovesBetweenEntities(t *testing.T) {
 		!p.WCU.Contains(r.Consumed.WCU) {
 		t.Error(r)
 	}
-	b := must(g.drivers.Load(ctx, g.drivers.Key("b"), mapper.Strong()))(t).Value
+	b := kit.Must(g.drivers.Load(ctx, g.drivers.Key("b"), mapper.Strong()))(t).Value
 	if len(b.Open) != 2 || b.Open["trip-a"].To != "y" || b.Count != 2 {
 		t.Errorf("%+v", b)
 	}
-	if a := must(g.drivers.Load(ctx, g.drivers.Key("a"), mapper.Strong()))(t).Value; len(a.Open) != 0 || a.Count != 0 {
+	if a := kit.Must(g.drivers.Load(ctx, g.drivers.Key("a"), mapper.Strong()))(t).Value; len(a.Open) != 0 ||
+		a.Count != 0 {
 		t.Errorf("%+v", a)
 	}
 	r, err = mapper.UpdateAll(ctx, move("none"), parts...)
@@ -117,8 +119,8 @@ func TestUpdateAllReadsItemsInOneTransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	g := newGarage(t, nil)
-	must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "a", Count: 5})))(t)
-	must(g.purses.Save(ctx, g.purses.New(purse{ID: "a", Amount: 7})))(t)
+	kit.Must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "a", Count: 5})))(t)
+	kit.Must(g.purses.Save(ctx, g.purses.New(purse{ID: "a", Amount: 7})))(t)
 	var d driver
 	var p purse
 	fresh := g.purses.New(purse{ID: "b"})
@@ -127,7 +129,7 @@ func TestUpdateAllReadsItemsInOneTransaction(t *testing.T) {
 		g.purses.UpdatePart(&p, g.purses.Key("a").Item("PURSE")),
 		g.purses.SavePart(fresh),
 	}
-	plan := must(mapper.PlanUpdateAll(parts...))(t)
+	plan := kit.Must(mapper.PlanUpdateAll(parts...))(t)
 	r, err := mapper.UpdateAll(ctx, func() error {
 		p.Amount -= d.Count
 		fresh.Value.Amount = d.Count
@@ -140,7 +142,7 @@ func TestUpdateAllReadsItemsInOneTransaction(t *testing.T) {
 		t.Error(r)
 	}
 	for id, want := range map[string]int{"a": 2, "b": 5} {
-		if now := must(g.purses.Load(ctx, g.purses.Key(id), mapper.Strong()))(t); now.Value.Amount != want {
+		if now := kit.Must(g.purses.Load(ctx, g.purses.Key(id), mapper.Strong()))(t); now.Value.Amount != want {
 			t.Errorf("%s: %d", id, now.Value.Amount)
 		}
 	}
@@ -161,7 +163,7 @@ func TestUpdateAllKeepsSums(t *testing.T) {
 	} {
 		g := newGarage(t, nil)
 		for _, id := range []string{"a", "b", "c"} {
-			must(g.drivers.Save(ctx, g.drivers.New(driver{ID: id, Name: id, Count: 10})))(t)
+			kit.Must(g.drivers.Save(ctx, g.drivers.New(driver{ID: id, Name: id, Count: 10})))(t)
 		}
 		seed := draws.Seed(t)
 		var wait sync.WaitGroup
@@ -192,7 +194,7 @@ func TestUpdateAllKeepsSums(t *testing.T) {
 		wait.Wait()
 		sum := 0
 		for _, id := range []string{"a", "b", "c"} {
-			sum += must(g.drivers.Load(ctx, g.drivers.Key(id), mapper.Strong()))(t).Value.Count
+			sum += kit.Must(g.drivers.Load(ctx, g.drivers.Key(id), mapper.Strong()))(t).Value.Count
 		}
 		if sum != 30 {
 			t.Errorf("%s: the sum is %d", name, sum)
@@ -267,8 +269,8 @@ func TestUpdateAllSeesOneMoment(t *testing.T) {
 	} {
 		var second func()
 		g := newGarage(t, fakedynamo.Before(testengine.Start(t).Client(), "Query", "DRIVER#b", func() { second() }))
-		must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "a", Count: c.a})))(t)
-		must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "b", Name: "b", Count: c.b})))(t)
+		kit.Must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "a", Count: c.a})))(t)
+		kit.Must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "b", Name: "b", Count: c.b})))(t)
 		second = func() {
 			if err := c.by(g); err != nil {
 				t.Errorf("%s: the second actor: %v", name, err)
@@ -297,10 +299,11 @@ func TestUpdateAllRepeatsForReadEntities(t *testing.T) {
 		var second func()
 		g := newGarage(t,
 			fakedynamo.Before(testengine.Start(t).Client(), "TransactWriteItems", "PURSE#6", func() { second() }))
-		must(g.purses.Save(ctx, g.purses.New(purse{ID: "counter", Amount: 5})))(t)
+		kit.Must(g.purses.Save(ctx, g.purses.New(purse{ID: "counter", Amount: 5})))(t)
 		second = func() {
-			must(g.purses.Save(ctx, g.purses.New(purse{ID: "6", Amount: 1})))(t)
-			must(g.purses.Update(ctx, g.purses.Key("counter"), func(p *purse) error { p.Amount = 6; return nil }))(t)
+			kit.Must(g.purses.Save(ctx, g.purses.New(purse{ID: "6", Amount: 1})))(t)
+			kit.Must(g.purses.Update(ctx, g.purses.Key("counter"),
+				func(p *purse) error { p.Amount = 6; return nil }))(t)
 		}
 		var c purse
 		fresh := g.purses.New(purse{})
@@ -320,11 +323,11 @@ func TestUpdateAllRepeatsForReadEntities(t *testing.T) {
 		}
 	}
 	g := newGarage(t, nil)
-	must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "a", Count: 1})))(t)
-	must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "p", Name: "p"})))(t)
-	replaced := must(g.drivers.Load(ctx, g.drivers.Key("a").Item("COUNT")))(t)
-	must(g.drivers.DeleteByKey(ctx, g.drivers.Key("a")))(t)
-	must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "again"})))(t)
+	kit.Must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "a", Count: 1})))(t)
+	kit.Must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "p", Name: "p"})))(t)
+	replaced := kit.Must(g.drivers.Load(ctx, g.drivers.Key("a").Item("COUNT")))(t)
+	kit.Must(g.drivers.DeleteByKey(ctx, g.drivers.Key("a")))(t)
+	kit.Must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "a", Name: "again"})))(t)
 	replaced.Value.Count = 7
 	var p driver
 	calls := 0
@@ -345,13 +348,14 @@ func TestUpdateAllChecksLoaded(t *testing.T) {
 	} {
 		g := newGarage(t, nil)
 		for _, id := range []string{"a", "b"} {
-			must(g.drivers.Save(ctx, g.drivers.New(driver{ID: id, Name: id, Count: 10})))(t)
+			kit.Must(g.drivers.Save(ctx, g.drivers.New(driver{ID: id, Name: id, Count: 10})))(t)
 		}
 		var d [2]driver
 		calls := 0
-		must(mapper.UpdateAll(ctx, func() error { // takes 15 if the sum stays positive
+		kit.Must(mapper.UpdateAll(ctx, func() error { // takes 15 if the sum stays positive
 			if calls++; calls == 1 {
-				must(g.drivers.Update(ctx, g.drivers.Key("a"), func(d *driver) error { d.Count = -5; return nil }))(t)
+				kit.Must(g.drivers.Update(ctx, g.drivers.Key("a"),
+					func(d *driver) error { d.Count = -5; return nil }))(t)
 			}
 			if d[0].Count+d[1].Count >= 15 {
 				d[1].Count -= 15
@@ -359,7 +363,7 @@ func TestUpdateAllChecksLoaded(t *testing.T) {
 			return nil
 		}, g.drivers.UpdatePart(&d[0], selection(g, "a"), mapper.CheckLoaded()),
 			g.drivers.UpdatePart(&d[1], selection(g, "b"))))(t)
-		b := must(g.drivers.Load(ctx, g.drivers.Key("b"), mapper.Strong()))(t).Value
+		b := kit.Must(g.drivers.Load(ctx, g.drivers.Key("b"), mapper.Strong()))(t).Value
 		if b.Count != 10 || calls != 2 {
 			t.Errorf("%s: %d calls, b %d", name, calls, b.Count)
 		}
@@ -378,16 +382,16 @@ func TestUpdateAllReindexes(t *testing.T) {
 		Note  string   `ddb:"sk=PLACE"`
 		Extra string   `ddb:"sk=PLACE"`
 	}
-	m := indexed[desk](t, nil)
+	m := kit.Indexed[kit.Desk](t, nil)
 	name, _, err := m.RootKey(m.Key("1"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := must(mapper.New[plain](testengine.Start(t).Client(), mapper.Table(name)))(t)
-	must(old.Save(ctx, old.New(plain{ID: "1", Name: "n", Room: "r"})))(t)
-	var x desk
-	must(mapper.UpdateAll(ctx, func() error { return nil }, m.UpdatePart(&x, m.Key("1"), mapper.Reindex())))(t)
-	if all := must(query.Of[desk](m.Index("byRoom", "r")).Collect(ctx, m))(t); len(all) != 1 {
+	old := kit.Must(mapper.New[plain](testengine.Start(t).Client(), mapper.Table(name)))(t)
+	kit.Must(old.Save(ctx, old.New(plain{ID: "1", Name: "n", Room: "r"})))(t)
+	var x kit.Desk
+	kit.Must(mapper.UpdateAll(ctx, func() error { return nil }, m.UpdatePart(&x, m.Key("1"), mapper.Reindex())))(t)
+	if all := kit.Must(query.Of[kit.Desk](m.Index("byRoom", "r")).Collect(ctx, m))(t); len(all) != 1 {
 		t.Errorf("%d in the index", len(all))
 	}
 }
@@ -397,13 +401,14 @@ func TestUpdateAllReindexes(t *testing.T) {
 func TestUpdateAllComparesStoredItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := must(mapper.New[filled](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
+	m := kit.Must(mapper.New[kit.Filled](testengine.Start(t).Client(),
+		mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	for _, id := range []string{"a", "b"} {
-		must(m.Save(ctx, m.New(filled{ID: id, Name: id})))(t)
+		kit.Must(m.Save(ctx, m.New(kit.Filled{ID: id, Name: id})))(t)
 	}
-	var a, b filled
+	var a, b kit.Filled
 	parts := []mapper.Part{m.UpdatePart(&a, m.Key("a")), m.UpdatePart(&b, m.Key("b"))}
-	plan := must(mapper.PlanUpdateAll(parts...))(t)
+	plan := kit.Must(mapper.PlanUpdateAll(parts...))(t)
 	r, err := mapper.UpdateAll(ctx, func() error { a.Name, b.Name = b.Name, a.Name; return nil }, parts...)
 	if err != nil || plan.Requests < 4 || r.Predicted().Requests != plan.Requests+1 {
 		t.Error(plan, r, err)
@@ -423,7 +428,7 @@ type novel struct {
 func TestUpdateAllReadsLargeValuesOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := must(mapper.New[novel](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
+	m := kit.Must(mapper.New[novel](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 	text := func(word string) string { return strings.Repeat(word, 200_000) }
 	for name, selection := range map[string]func(id string) query.Selection[novel]{
 		"entities": func(id string) query.Selection[novel] { return m.Key(id) },
@@ -434,17 +439,18 @@ func TestUpdateAllReadsLargeValuesOnce(t *testing.T) {
 		ids := []string{name + " a", name + " b"}
 		for i, id := range ids {
 			word := []string{"ab ", "cd "}[i]
-			must(m.Save(ctx, m.New(novel{ID: id, Title: id, Text: large.Of(text(word)), Draft: text(word)})))(t)
+			kit.Must(m.Save(ctx, m.New(novel{ID: id, Title: id, Text: large.Of(text(word)), Draft: text(word)})))(t)
 		}
 		var a, b novel
 		parts := []mapper.Part{m.UpdatePart(&a, selection(ids[0])), m.UpdatePart(&b, selection(ids[1]))}
-		plan := must(mapper.PlanUpdateAll(parts...))(t)
-		r := must(mapper.UpdateAll(ctx, func() error { a.Draft, b.Draft = b.Draft, a.Draft; return nil }, parts...))(t)
+		plan := kit.Must(mapper.PlanUpdateAll(parts...))(t)
+		r := kit.Must(mapper.UpdateAll(ctx, func() error { a.Draft, b.Draft = b.Draft, a.Draft; return nil },
+			parts...))(t)
 		if !plan.RCU.Contains(r.Consumed.RCU) || r.Consumed.RCU > 600 { // 293 for both drafts
 			t.Errorf("%s: %v", name, r)
 		}
 		for i, id := range ids {
-			now := must(m.Load(ctx, m.Key(id), mapper.Strong()))(t).Value
+			now := kit.Must(m.Load(ctx, m.Key(id), mapper.Strong()))(t).Value
 			kept, err := now.Text.Get(ctx)
 			if err != nil || kept != text([]string{"ab ", "cd "}[i]) || now.Draft != text([]string{"cd ", "ab "}[i]) {
 				t.Errorf("%s: %s: %.9s %.9s %v", name, id, kept, now.Draft, err)
@@ -459,8 +465,8 @@ func TestUpdateAllReadsAnItemForTwoParts(t *testing.T) {
 	ctx := context.Background()
 	c := testengine.Start(t).Client()
 	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
-	one, two := must(mapper.New[driver](c, table))(t), must(mapper.New[driver](c, table))(t)
-	must(one.Save(ctx, one.New(driver{ID: "a", Name: "a", Count: 1})))(t)
+	one, two := kit.Must(mapper.New[driver](c, table))(t), kit.Must(mapper.New[driver](c, table))(t)
+	kit.Must(one.Save(ctx, one.New(driver{ID: "a", Name: "a", Count: 1})))(t)
 	for name, selection := range map[string]func(m *mapper.Mapper[driver]) query.Selection[driver]{
 		"known keys": func(m *mapper.Mapper[driver]) query.Selection[driver] {
 			return query.Join(m.Key("a").Item("COUNT"), m.Key("a").Item("PROFILE"))
@@ -469,13 +475,13 @@ func TestUpdateAllReadsAnItemForTwoParts(t *testing.T) {
 	} {
 		var x, y driver
 		parts := []mapper.Part{one.UpdatePart(&x, selection(one)), two.UpdatePart(&y, selection(two))}
-		must(mapper.UpdateAll(ctx, func() error { x.Count++; y.Name += "b"; return nil }, parts...))(t)
+		kit.Must(mapper.UpdateAll(ctx, func() error { x.Count++; y.Name += "b"; return nil }, parts...))(t)
 		_, err := mapper.UpdateAll(ctx, func() error { x.Count++; y.Count++; return nil }, parts...)
 		if err == nil || !strings.Contains(err.Error(), "change it in one part") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if now := must(one.Load(ctx, one.Key("a")))(t).Value; now.Count != 3 || now.Name != "abb" {
+	if now := kit.Must(one.Load(ctx, one.Key("a")))(t).Value; now.Count != 3 || now.Name != "abb" {
 		t.Errorf("%+v", now)
 	}
 }
@@ -485,11 +491,11 @@ func TestUpdateAllReservesEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	g := newGarage(t, nil)
-	must(g.purses.Save(ctx, g.purses.New(purse{ID: "a", Amount: 1})))(t)
+	kit.Must(g.purses.Save(ctx, g.purses.New(purse{ID: "a", Amount: 1})))(t)
 	e := g.purses.New(purse{ID: "e", Amount: 1})
 	var p purse
 	var during error
-	must(mapper.UpdateAll(ctx, func() error {
+	kit.Must(mapper.UpdateAll(ctx, func() error {
 		p.Amount++
 		_, during = g.purses.Save(ctx, e)
 		return nil
@@ -497,7 +503,7 @@ func TestUpdateAllReservesEntities(t *testing.T) {
 	if during == nil || !strings.Contains(during.Error(), "another goroutine is writing the entity") {
 		t.Error(during)
 	}
-	must(g.purses.Save(ctx, e))(t)
+	kit.Must(g.purses.Save(ctx, e))(t)
 }
 
 // What UpdateAll cannot do is refused before anything is sent.
@@ -505,9 +511,9 @@ func TestUpdateAllRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	g := newGarage(t, nil)
-	must(g.purses.Save(ctx, g.purses.New(purse{ID: "a", Amount: 10})))(t)
-	stale := must(g.purses.Load(ctx, g.purses.Key("a")))(t)
-	must(g.purses.Update(ctx, g.purses.Key("a"), func(p *purse) error { p.Amount++; return nil }))(t)
+	kit.Must(g.purses.Save(ctx, g.purses.New(purse{ID: "a", Amount: 10})))(t)
+	stale := kit.Must(g.purses.Load(ctx, g.purses.Key("a")))(t)
+	kit.Must(g.purses.Update(ctx, g.purses.Key("a"), func(p *purse) error { p.Amount++; return nil }))(t)
 	stale.Value.Amount = 3
 	var p, q purse
 	nothing := func() error { return nil }
@@ -564,7 +570,7 @@ func TestUpdateAllRefused(t *testing.T) {
 		t.Error(err)
 	}
 	var conflict *mapper.ConflictError
-	must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "p", Name: "p", Count: 1})))(t)
+	kit.Must(g.drivers.Save(ctx, g.drivers.New(driver{ID: "p", Name: "p", Count: 1})))(t)
 	var d driver
 	name := handmade.String("Name", "", func(d *driver) *string { return &d.Name })
 	other := mapperimpl.Item[driver, driver](g.drivers.Key("p").Item("PROFILE"),
@@ -581,8 +587,8 @@ func TestUpdateAllRefused(t *testing.T) {
 	if !errors.As(err, &conflict) || calls != 1 {
 		t.Errorf("a conflict of an entity that is not read is repeated: %d calls, %v", calls, err)
 	}
-	loaded := must(g.drivers.Load(ctx, g.drivers.Key("p")))(t)
-	again := must(g.drivers.Load(ctx, g.drivers.Key("p").Item("COUNT")))(t)
+	loaded := kit.Must(g.drivers.Load(ctx, g.drivers.Key("p")))(t)
+	again := kit.Must(g.drivers.Load(ctx, g.drivers.Key("p").Item("COUNT")))(t)
 	again.Value.Count = 99
 	if _, err := mapper.Transact(ctx, g.drivers.SavePart(again), g.drivers.DeletePart(loaded)); err == nil ||
 		!strings.Contains(err.Error(), "deletes an entity that another part writes") {

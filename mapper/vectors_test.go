@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
@@ -31,7 +32,7 @@ func pictureTable(t *testing.T) string {
 	text := func(name string) types.AttributeDefinition {
 		return types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
 	}
-	must(testengine.Start(t).Client().CreateTable(t.Context(), &dynamodb.CreateTableInput{
+	kit.Must(testengine.Start(t).Client().CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
 		KeySchema:            []types.KeySchemaElement{key("PK", types.KeyTypeHash), key("SK", types.KeyTypeRange)},
 		AttributeDefinitions: []types.AttributeDefinition{text("PK"), text("SK")},
@@ -57,32 +58,32 @@ func TestVectorBytesAreCountedForEveryWrite(t *testing.T) {
 	ctx, table := t.Context(), pictureTable(t)
 	const each = 1024 // bytes of a small vector
 	var totals mapper.Totals
-	m := must(mapper.New[picture](e.Client(), mapper.Table(table), mapper.Observe(&totals)))(t)
+	m := kit.Must(mapper.New[picture](e.Client(), mapper.Table(table), mapper.Observe(&totals)))(t)
 	check := func(what string, bytes map[string]float64, want float64) {
 		t.Helper()
 		if bytes[table+"/near"] != want {
 			t.Errorf("%s: %v, want %v", what, bytes, want)
 		}
 	}
-	r := must(m.Save(ctx, m.New(picture{ID: "a", Form: []float32{1, 2, 3}})))(t)
+	r := kit.Must(m.Save(ctx, m.New(picture{ID: "a", Form: []float32{1, 2, 3}})))(t)
 	check("save", r.Consumed.VectorBytes, each)
-	r = must(mapper.Transact(ctx, m.SavePart(m.New(picture{ID: "x", Form: []float32{1, 2, 3}})),
+	r = kit.Must(mapper.Transact(ctx, m.SavePart(m.New(picture{ID: "x", Form: []float32{1, 2, 3}})),
 		m.SavePart(m.New(picture{ID: "y", Form: []float32{3, 2, 1}}))))(t)
 	check("transaction", r.Consumed.VectorBytes, 2*each)
 	for x, options := range [][]mapper.BulkOption{nil, {mapper.Overwrite()}} {
 		all := []picture{{ID: "b", Form: []float32{1, 2, float32(x)}}, {ID: "c", Form: []float32{3, 2, float32(x)}}}
-		r := must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), options...))(t)
+		r := kit.Must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), options...))(t)
 		check("bulk load", r.VectorBytes, 2*each)
 	}
 	var read mapper.Receipt
-	must(m.Load(ctx, m.Key("a"), mapper.ReceiptTo(&read)))(t)
+	kit.Must(m.Load(ctx, m.Key("a"), mapper.ReceiptTo(&read)))(t)
 	check("load", read.Consumed.VectorBytes, 0)
 	var sums []struct {
 		Operation string
 		Requests  int
 		Consumed  mapper.Consumed
 	}
-	if err := json.Unmarshal(must(json.Marshal(&totals))(t), &sums); err != nil {
+	if err := json.Unmarshal(kit.Must(json.Marshal(&totals))(t), &sums); err != nil {
 		t.Fatal(err)
 	}
 	if s := sums[0]; s.Operation != "BulkLoad" || s.Requests != 2 || s.Consumed.WCU != 4 {

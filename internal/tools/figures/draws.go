@@ -46,11 +46,12 @@ func draws(root string, check bool) error {
 	return nil
 }
 
-// find returns the calls in the tests below a folder.
+// find returns the calls in the tests below a folder, and in package kit that tests share.
 func find(root string) ([]row, error) {
 	var rows []row
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+		shared := strings.HasSuffix(filepath.ToSlash(filepath.Dir(path)), "internal/testing/kit")
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || !shared && !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		set := token.NewFileSet()
