@@ -1,6 +1,5 @@
-// Ejected is the tracker of examples/tracker without the library: on the code that itemize eject has written,
-// and the SDK. It reads and writes the same items, and passes the same tests. It needs a table named tracker with
-// the keys PK and SK.
+// Ejected serves the tracker of examples/tracker without the library. It passes the same tests. It needs a table named
+// tracker with the keys PK and SK.
 package main
 
 import (
@@ -10,6 +9,9 @@ import (
 	"os"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/examples/ejected/tracker"
+	"github.com/itemize/itemize/examples/tracker/web"
 )
 
 func main() {
@@ -17,5 +19,5 @@ func main() {
 	listen := flag.String("listen", "localhost:8080", "serve on this address")
 	flag.Parse()
 	client := dynamodb.New(dynamodb.Options{BaseEndpoint: endpoint, Region: "us-east-1"})
-	fmt.Fprintln(os.Stderr, http.ListenAndServe(*listen, NewTracker(client, "tracker").Handler()))
+	fmt.Fprintln(os.Stderr, http.ListenAndServe(*listen, web.Handler(tracker.New(client, "tracker"))))
 }

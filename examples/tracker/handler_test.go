@@ -16,16 +16,34 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	ejected "github.com/itemize/itemize/examples/ejected/tracker"
+	"github.com/itemize/itemize/examples/tracker/web"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
 )
 
-// The tests of this file are the same in examples/tracker and examples/ejected: TestEjected compares them.
+// trackers are the tracker on the library, and the one on the code that itemize eject has written. The tests of this
+// file run on both.
+var trackers = map[string]func(t *testing.T, c mapper.Client, table string) web.Tracker{
+	"library": func(t *testing.T, c mapper.Client, table string) web.Tracker { return served{trackerOn(t, c, table)} },
+	"ejected": func(_ *testing.T, c mapper.Client, table string) web.Tracker { return ejected.New(c, table) },
+}
+
+// eachTracker runs a test for each tracker, with a table of its own.
+func eachTracker(t *testing.T, test func(t *testing.T, tr web.Tracker)) {
+	t.Helper()
+	for name, newTracker := range trackers {
+		t.Run(name, func(t *testing.T) {
+			test(t, newTracker(t, enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")))
+		})
+	}
+}
 
 // request sends a request to the handler, and returns the status and the decoded answer.
-func request(t *testing.T, tr *Tracker, method, path, body string) (int, map[string]any) {
+func request(t *testing.T, tr web.Tracker, method, path, body string) (int, map[string]any) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	tr.Handler().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	web.Handler(tr).ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
 	var out map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
 		t.Fatalf("%s %s: %v: %s", method, path, err, w.Body)
@@ -34,8 +52,9 @@ func request(t *testing.T, tr *Tracker, method, path, body string) (int, map[str
 }
 
 // The handler's answers, and the status of each error.
-func TestHandler(t *testing.T) {
-	tr := newTracker(t)
+func TestHandler(t *testing.T) { eachTracker(t, testHandler) }
+
+func testHandler(t *testing.T, tr web.Tracker) {
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -60,6 +79,8 @@ func TestHandler(t *testing.T) {
 		},
 		{"POST", "/acme/p/tickets/1/comments", `{"author": "ada", "text": "seen"}`, 200, `wcu`},
 		{"POST", "/acme/p/tickets/9/comments", `{"author": "ada", "text": "seen"}`, 404, ``},
+		{"POST", "/acme/p/tickets/1/labels", `{"add": ["a"], "remove": ["b"]}`, 400, `add labels, or remove some`},
+		{"POST", "/acme/p/tickets/9/labels", `{"add": ["a"]}`, 404, ``},
 		{"POST", "/acme/p/tickets/1/close", ``, 200, `wcu`},
 		{"POST", "/acme/p/tickets/1/close", ``, 409, `State = ?`},
 		{"POST", "/acme/p/tickets/9/close", ``, 404, ``},
@@ -77,15 +98,16 @@ func TestHandler(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %d %s", c.method, c.path, code, text, c.status, c.want)
 		}
 	}
-	if _, err := tr.CreateProject(context.Background(), "", "p", "no tenant"); status(err) != 400 {
+	if _, err := tr.CreateProject(context.Background(), "", "p", "no tenant"); err == nil || tr.Status(err) != 400 {
 		t.Error(err)
 	}
 }
 
 // Concurrent requests never get the same number.
-func TestNumbers(t *testing.T) {
+func TestNumbers(t *testing.T) { eachTracker(t, testNumbers) }
+
+func testNumbers(t *testing.T, tr web.Tracker) {
 	ctx := context.Background()
-	tr := newTracker(t)
 	if _, err := tr.CreateProject(ctx, "acme", "p", "P"); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +116,7 @@ func TestNumbers(t *testing.T) {
 	numbers := map[int]bool{}
 	for i := range 8 {
 		wg.Go(func() {
-			n, _, err := tr.OpenTicket(ctx, "acme", "p", fmt.Sprint(i), "")
+			n, err := tr.OpenTicket(ctx, "acme", "p", fmt.Sprint(i), "")
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil || numbers[n] {
@@ -104,22 +126,28 @@ func TestNumbers(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	p, err := tr.Project(ctx, "acme", "p")
-	if err != nil || p.Counters.Open != 8 || len(p.Activity) != 8 {
-		t.Errorf("%+v, %v", p, err)
+	_, p := request(t, tr, "GET", "/acme/p", "")
+	if counters, ok := p["Counters"].(map[string]any); !ok || counters["Open"] != 8.0 || length(p["Activity"]) != 8 {
+		t.Error(p)
 	}
+}
+
+// length is the length of a list of an answer.
+func length(of any) int {
+	list, _ := of.([]any)
+	return len(list)
 }
 
 // losing is a client that loses the answer of one write that was applied.
 type losing struct {
-	client
+	mapper.Client
 	lose bool
 }
 
 func (c *losing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 	o ...func(*dynamodb.Options),
 ) (*dynamodb.UpdateItemOutput, error) {
-	out, err := c.client.UpdateItem(ctx, in, o...)
+	out, err := c.Client.UpdateItem(ctx, in, o...)
 	if c.lose && err == nil {
 		c.lose = false
 		return nil, errors.New("connection reset")
@@ -129,14 +157,20 @@ func (c *losing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 
 // A lost answer is a 503, and a load shows whether the write was applied.
 func TestLostAnswer(t *testing.T) {
+	for name, newTracker := range trackers {
+		t.Run(name, func(t *testing.T) {
+			c := &losing{Client: enginetest.Start(t).Client()}
+			testLostAnswer(t, c, newTracker(t, c, enginetest.Table(t, "PK:S", "SK:S")))
+		})
+	}
+}
+
+func testLostAnswer(t *testing.T, c *losing, tr web.Tracker) {
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	c := &losing{client: enginetest.Start(t).Client()}
-	tr := trackerOn(t, c, table)
 	if _, err := tr.CreateProject(ctx, "acme", "p", "P"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := tr.OpenTicket(ctx, "acme", "p", "t", ""); err != nil {
+	if _, err := tr.OpenTicket(ctx, "acme", "p", "t", ""); err != nil {
 		t.Fatal(err)
 	}
 	c.lose = true
@@ -144,44 +178,50 @@ func TestLostAnswer(t *testing.T) {
 		`{"title": "new", "text": ""}`); code != http.StatusServiceUnavailable && code != http.StatusOK {
 		t.Error(code, out)
 	}
-	ticket, err := tr.Ticket(ctx, At{"acme", "p", 1})
-	if err != nil || ticket.Title != "new" {
-		t.Errorf("%+v, %v", ticket, err)
+	if _, ticket := request(t, tr, "GET", "/acme/p/tickets/1", ""); ticket["Title"] != "new" {
+		t.Error(ticket)
 	}
 }
 
 // A list is charged for the heads, and not for the texts.
-func TestRootOnlyQueriesAreCheap(t *testing.T) {
+func TestRootOnlyQueriesAreCheap(t *testing.T) { eachTracker(t, testRootOnlyQueriesAreCheap) }
+
+func testRootOnlyQueriesAreCheap(t *testing.T, tr web.Tracker) {
 	ctx := context.Background()
-	tr := newTracker(t)
 	if _, err := tr.CreateProject(ctx, "acme", "p", "P"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 80 {
-		if _, _, err := tr.OpenTicket(ctx, "acme", "p", fmt.Sprint(i), strings.Repeat("x", 20_000)); err != nil {
+		if _, err := tr.OpenTicket(ctx, "acme", "p", fmt.Sprint(i), strings.Repeat("x", 20_000)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	page, err := tr.Tickets(ctx, "acme", "p", 2, "")
-	if err != nil || len(page.Items) != 2 || page.RCU > 1 {
-		t.Errorf("%d heads for %v RCU: %v", len(page.Items), page.RCU, err)
+	if err != nil || len(page.Tickets) != 2 || page.RCU > 1 {
+		t.Errorf("%+v: %v", page, err)
 	}
 }
 
 // A cursor continues a list in another process: this test runs itself again.
 func TestCursorsAcrossProcesses(t *testing.T) {
-	ctx := context.Background()
 	if after, ok := os.LookupEnv("TRACKER_TEST_CURSOR"); ok {
 		continueList(t, after)
 		return
 	}
+	for name := range trackers {
+		t.Run(name, func(t *testing.T) { testCursorsAcrossProcesses(t, name) })
+	}
+}
+
+func testCursorsAcrossProcesses(t *testing.T, name string) {
+	ctx := context.Background()
 	engine, table := enginetest.Start(t), enginetest.Table(t, "PK:S", "SK:S")
-	tr := trackerOn(t, engine.Client(), table)
+	tr := trackers[name](t, engine.Client(), table)
 	if _, err := tr.CreateProject(ctx, "acme", "p", "P"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		if _, _, err := tr.OpenTicket(ctx, "acme", "p", fmt.Sprint(i), ""); err != nil {
+		if _, err := tr.OpenTicket(ctx, "acme", "p", fmt.Sprint(i), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +231,7 @@ func TestCursorsAcrossProcesses(t *testing.T) {
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCursorsAcrossProcesses$", "-test.v")
 	cmd.Env = append(os.Environ(), "TRACKER_TEST_CURSOR="+out["next"].(string), "TRACKER_TEST_TABLE="+table,
-		"DYNAMODB_ENDPOINT="+engine.Endpoint)
+		"TRACKER_TEST_NAME="+name, "DYNAMODB_ENDPOINT="+engine.Endpoint)
 	text, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(text), "rest: [2 1]") {
 		t.Errorf("%v\n%s", err, text)
@@ -199,7 +239,7 @@ func TestCursorsAcrossProcesses(t *testing.T) {
 }
 
 func continueList(t *testing.T, after string) {
-	tr := trackerOn(t, enginetest.Start(t).Client(), os.Getenv("TRACKER_TEST_TABLE"))
+	tr := trackers[os.Getenv("TRACKER_TEST_NAME")](t, enginetest.Start(t).Client(), os.Getenv("TRACKER_TEST_TABLE"))
 	code, out := request(t, tr, "GET", "/acme/p/tickets?after="+after, "")
 	var rest []any
 	if code == 200 {
@@ -211,22 +251,22 @@ func continueList(t *testing.T, after string) {
 }
 
 // Labels are a set: they are added and removed without a read.
-func TestLabels(t *testing.T) {
+func TestLabels(t *testing.T) { eachTracker(t, testLabels) }
+
+func testLabels(t *testing.T, tr web.Tracker) {
 	ctx := context.Background()
-	tr := newTracker(t)
 	if _, err := tr.CreateProject(ctx, "acme", "p", "P"); err != nil {
 		t.Fatal(err)
 	}
-	n, _, err := tr.OpenTicket(ctx, "acme", "p", "t", "")
-	if err != nil {
+	if _, err := tr.OpenTicket(ctx, "acme", "p", "t", ""); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range [][2][]string{{{"a", "b"}, nil}, {{"c"}, nil}, {nil, {"a"}}} {
-		if _, err := tr.Label(ctx, At{"acme", "p", n}, c[0], c[1]); err != nil {
-			t.Fatal(err)
+	for _, body := range []string{`{"add": ["a", "b"]}`, `{"add": ["c"]}`, `{"remove": ["a"]}`} {
+		if code, out := request(t, tr, "POST", "/acme/p/tickets/1/labels", body); code != 200 {
+			t.Fatal(code, out)
 		}
 	}
-	if ticket, err := tr.Ticket(ctx, At{"acme", "p", n}); err != nil || len(ticket.Labels) != 2 {
-		t.Errorf("%+v, %v", ticket, err)
+	if _, ticket := request(t, tr, "GET", "/acme/p/tickets/1", ""); length(ticket["Labels"]) != 2 {
+		t.Error(ticket)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/examples/tracker/store"
+	"github.com/itemize/itemize/examples/tracker/web"
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/mapper"
 )
@@ -50,7 +51,7 @@ func start(ctx context.Context, listen string) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "on http://%s, with %s\n", listen, engine.Name)
-	return http.ListenAndServe(listen, t.Handler())
+	return http.ListenAndServe(listen, web.Handler(served{t}))
 }
 
 // cursorKey returns the key that signs cursors. Processes that continue each other's lists share it.
@@ -111,16 +112,16 @@ func day(ctx context.Context, out io.Writer, client mapper.Client, options ...ma
 	if err := row("open a ticket, with a text of 20 KB", r, nil); err != nil {
 		return err
 	}
-	r, err = t.Comment(ctx, At{tenant, project, 7},
+	r, err = t.Comment(ctx, web.At{Tenant: tenant, Project: project, Number: 7},
 		store.Comment{At: t.now(), Author: "ada", Text: "I have seen that too."})
 	if err := row("comment on it", r, err); err != nil {
 		return err
 	}
-	r, err = t.CloseTicket(ctx, At{tenant, project, 7})
+	r, err = t.CloseTicket(ctx, web.At{Tenant: tenant, Project: project, Number: 7})
 	if err := row("close it", r, err); err != nil {
 		return err
 	}
-	r, err = t.Label(ctx, At{tenant, project, 8}, []string{"urgent"}, nil)
+	r, err = t.Label(ctx, web.At{Tenant: tenant, Project: project, Number: 8}, []string{"urgent"}, nil)
 	if err := row("label it", r, err); err != nil {
 		return err
 	}
@@ -130,7 +131,8 @@ func day(ctx context.Context, out io.Writer, client mapper.Client, options ...ma
 	}
 	fmt.Fprintf(w, "list the heads of %d of 80\t1 request\t0.0 WCU\t%.1f RCU\n", len(page.Items), page.RCU)
 	var read mapper.Receipt
-	if _, err := t.tickets.Load(ctx, At{tenant, project, 7}.key(), mapper.ReceiptTo(&read)); err != nil {
+	opened := keyOf(web.At{Tenant: tenant, Project: project, Number: 7})
+	if _, err := t.tickets.Load(ctx, opened, mapper.ReceiptTo(&read)); err != nil {
 		return err
 	}
 	if err := row("open one, with text and comments", &read, nil); err != nil {

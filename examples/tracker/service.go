@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/itemize/itemize/examples/tracker/store"
+	"github.com/itemize/itemize/examples/tracker/web"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -30,14 +29,8 @@ func NewTracker(client mapper.Client, cursorKey []byte, options ...mapper.Option
 	return &Tracker{projects, tickets, time.Now}, err
 }
 
-// At is the key of a ticket.
-type At struct {
-	Tenant, Project string
-	Number          int
-}
-
-func (a At) key() *store.TicketKey {
-	return store.TicketByTenantProjectNumber(a.Tenant, a.Project, a.Number)
+func keyOf(at web.At) *store.TicketKey {
+	return store.TicketByTenantProjectNumber(at.Tenant, at.Project, at.Number)
 }
 
 // CreateProject inserts a project. The error is mapper.ErrExists if the project exists.
@@ -87,35 +80,32 @@ func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, text string
 }
 
 // CloseTicket closes an open ticket. It is a conflict if the ticket is not open.
-func (t *Tracker) CloseTicket(ctx context.Context, at At) (*mapper.Receipt, error) {
+func (t *Tracker) CloseTicket(ctx context.Context, at web.At) (*mapper.Receipt, error) {
 	project, now, f := store.ProjectByTenantProject(at.Tenant, at.Project), t.now(), &store.TicketFields
 	return mapper.Transact(ctx,
-		at.key().Patch(f.State.Set("closed"), f.UpdatedAt.Set(now)).If(f.State.Equal("open")).PatchPart(t.tickets),
+		keyOf(at).Patch(f.State.Set("closed"), f.UpdatedAt.Set(now)).If(f.State.Equal("open")).PatchPart(t.tickets),
 		project.Counters().Patch(store.CountersFields.Open.Increment(-1)).
 			And(project.Activity().Add(store.Event{At: now, Ticket: at.Number, Text: "closed"})).PatchPart(t.projects))
 }
 
 // Comment adds a comment if the ticket exists. It is one transaction, and reads only the head.
-func (t *Tracker) Comment(ctx context.Context, at At, c store.Comment) (*mapper.Receipt, error) {
-	ticket := at.key()
+func (t *Tracker) Comment(ctx context.Context, at web.At, c store.Comment) (*mapper.Receipt, error) {
+	ticket := keyOf(at)
 	return ticket.Patch(store.TicketFields.UpdatedAt.Set(c.At)).And(ticket.Comments().Add(c)).Exec(ctx, t.tickets)
 }
 
-// Label adds labels to a ticket, and removes others.
-func (t *Tracker) Label(ctx context.Context, at At, add, remove []string) (*mapper.Receipt, error) {
-	f, ticket := &store.TicketFields, at.key()
-	switch {
-	case len(add) > 0 && len(remove) > 0:
-		return nil, fmt.Errorf("%w: add labels, or remove some", errBadRequest)
-	case len(add) > 0:
+// Label adds labels to a ticket, or removes some.
+func (t *Tracker) Label(ctx context.Context, at web.At, add, remove []string) (*mapper.Receipt, error) {
+	f, ticket := &store.TicketFields, keyOf(at)
+	if len(add) > 0 {
 		return ticket.Patch(f.Labels.Add(add...)).Exec(ctx, t.tickets)
 	}
 	return ticket.Patch(f.Labels.Delete(remove...)).Exec(ctx, t.tickets)
 }
 
 // Ticket loads a ticket with its text and comments.
-func (t *Tracker) Ticket(ctx context.Context, at At) (*store.Ticket, error) {
-	e, err := t.tickets.Load(ctx, at.key())
+func (t *Tracker) Ticket(ctx context.Context, at web.At) (*store.Ticket, error) {
+	e, err := t.tickets.Load(ctx, keyOf(at))
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +113,8 @@ func (t *Tracker) Ticket(ctx context.Context, at At) (*store.Ticket, error) {
 }
 
 // Edit changes the title and the text of a ticket. It tries again after a conflict with another writer.
-func (t *Tracker) Edit(ctx context.Context, at At, title, text string) (*mapper.Receipt, error) {
-	return t.tickets.Update(ctx, at.key(), func(x *store.Ticket) error {
+func (t *Tracker) Edit(ctx context.Context, at web.At, title, text string) (*mapper.Receipt, error) {
+	return t.tickets.Update(ctx, keyOf(at), func(x *store.Ticket) error {
 		x.Title, x.Text, x.UpdatedAt = title, text, t.now()
 		return nil
 	})
@@ -137,6 +127,3 @@ func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after q
 	q := store.TicketByTenantProject(tenant, id).Reverse().Limit(n).After(after)
 	return q.Roots().Page(ctx, t.tickets)
 }
-
-// errBadRequest is the error of invalid HTTP requests.
-var errBadRequest = errors.New("bad request")

@@ -19,14 +19,7 @@ import (
 // The package has one engine, started by the first test that needs it.
 func TestMain(m *testing.M) { enginetest.Run(m) }
 
-type client = mapper.Client
-
-// newTracker returns a tracker with a table of its own.
-func newTracker(t *testing.T, options ...mapper.Option) *Tracker {
-	t.Helper()
-	return trackerOn(t, enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S"), options...)
-}
-
+// trackerOn returns a tracker on a table.
 func trackerOn(t *testing.T, client mapper.Client, table string, options ...mapper.Option) *Tracker {
 	t.Helper()
 	tr, err := NewTracker(client, []byte(cursorKey()), append(options, mapper.Table(table))...)
@@ -48,7 +41,7 @@ func (refusing) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamo
 // A conflict, by a stub: ClientNeverRetries declares that this client does not send a request twice by
 // itself.
 func TestConflict(t *testing.T) {
-	tr := trackerOn(t, refusing{}, "tracker", mapper.ClientNeverRetries())
+	tr := served{trackerOn(t, refusing{}, "tracker", mapper.ClientNeverRetries())}
 	if code, out := request(t, tr, "PUT", "/acme/p", `{"name": "P"}`); code != http.StatusConflict {
 		t.Error(code, out)
 	}

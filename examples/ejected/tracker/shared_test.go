@@ -1,4 +1,4 @@
-package main
+package tracker
 
 import (
 	"context"
@@ -14,6 +14,9 @@ import (
 	"github.com/itemize/itemize/examples/ejected/store"
 	"github.com/itemize/itemize/integration/enginetest"
 )
+
+// The package has one engine, started by the first test that needs it.
+func TestMain(m *testing.M) { enginetest.Run(m) }
 
 // shared is a project in a table that other programs write as well.
 type shared struct {

@@ -1,4 +1,4 @@
-package mapper_test
+package change_test
 
 import (
 	"context"

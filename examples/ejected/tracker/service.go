@@ -1,4 +1,6 @@
-package main
+// Package tracker is the tracker of examples/tracker without the library: on the code that itemize eject has written,
+// and the SDK. It reads and writes the same items.
+package tracker
 
 import (
 	"context"
@@ -6,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"time"
 
@@ -13,8 +16,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/examples/ejected/store"
+	"github.com/itemize/itemize/examples/tracker/web"
 )
 
 // Client has the methods of a DynamoDB client that the tracker uses.
@@ -34,14 +39,8 @@ type Tracker struct {
 	now    func() time.Time
 }
 
-// NewTracker returns a tracker on a table.
-func NewTracker(client Client, table string) *Tracker { return &Tracker{client, table, time.Now} }
-
-// At is the key of a ticket.
-type At struct {
-	Tenant, Project string
-	Number          int
-}
+// New returns a tracker on a table.
+func New(client Client, table string) *Tracker { return &Tracker{client, table, time.Now} }
 
 // Receipt has the charge of a call.
 type Receipt struct {
@@ -58,12 +57,11 @@ func (r *Receipt) add(all ...types.ConsumedCapacity) {
 
 // The errors of calls.
 var (
-	errNotFound   = errors.New("does not exist")
-	errExists     = errors.New("exists already")
-	errConflict   = errors.New("another writer was faster")
-	errCursor     = errors.New("the cursor is invalid")
-	errBadRequest = errors.New("bad request")
-	errBadKey     = errors.New("a value of the key is invalid")
+	errNotFound = errors.New("does not exist")
+	errExists   = errors.New("exists already")
+	errConflict = errors.New("another writer was faster")
+	errCursor   = errors.New("the cursor is invalid")
+	errBadKey   = errors.New("a value of the key is invalid")
 )
 
 type attributes = map[string]types.AttributeValue
@@ -213,7 +211,7 @@ func (t *Tracker) activity(head *store.ProjectRoot, e store.Event) (types.Transa
 }
 
 // CreateProject inserts a project. The error is errExists if the project exists.
-func (t *Tracker) CreateProject(ctx context.Context, tenant, id, name string) (*Receipt, error) {
+func (t *Tracker) CreateProject(ctx context.Context, tenant, id, name string) (any, error) {
 	in, err := store.ProjectInsert(t.table,
 		&store.Project{TenantID: tenant, ProjectID: id, Name: name, CreatedAt: t.now()})
 	if err != nil {
@@ -227,7 +225,7 @@ func (t *Tracker) CreateProject(ctx context.Context, tenant, id, name string) (*
 }
 
 // Project loads a project with its whole item collection.
-func (t *Tracker) Project(ctx context.Context, tenant, id string) (*store.Project, error) {
+func (t *Tracker) Project(ctx context.Context, tenant, id string) (any, error) {
 	q, err := store.ProjectQuery(t.table, tenant, id)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadKey, err)
@@ -244,7 +242,7 @@ func (t *Tracker) Project(ctx context.Context, tenant, id string) (*store.Projec
 }
 
 // SetMember adds a member, or changes the role of one.
-func (t *Tracker) SetMember(ctx context.Context, tenant, id, name string, m store.Member) (*Receipt, error) {
+func (t *Tracker) SetMember(ctx context.Context, tenant, id, name string, m web.Member) (any, error) {
 	head, err := t.head(ctx, tenant, id)
 	if err != nil {
 		return nil, err
@@ -267,33 +265,33 @@ func (t *Tracker) SetMember(ctx context.Context, tenant, id, name string, m stor
 
 // OpenTicket gives a ticket the project's next number, and inserts it. The same transaction changes the project's
 // counters and its activity. No number is given twice; a number can be skipped.
-func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, body string) (int, *Receipt, error) {
+func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, body string) (int, error) {
 	head, err := t.head(ctx, tenant, id)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	n, err := t.nextNumber(ctx, head)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	now := t.now()
 	in, err := store.TicketInsert(t.table, &store.Ticket{
 		TenantID: tenant, ProjectID: id, Number: n, Title: title, Text: body, State: "open", UpdatedAt: now,
 	})
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	counters, err := t.counters(head.PK, 1)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	event, err := t.activity(head, store.Event{At: now, Ticket: n, Text: "opened"})
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	in.TransactItems = append(in.TransactItems, counters, event, t.same(head.PK, head.SK, head.Incarnation))
-	r, _, err := t.transact(ctx, in)
-	return n, r, err
+	_, _, err = t.transact(ctx, in)
+	return n, err
 }
 
 // nextNumber counts the tickets of a project up. It makes missing counters.
@@ -322,7 +320,7 @@ func (t *Tracker) nextNumber(ctx context.Context, head *store.ProjectRoot) (int,
 }
 
 // CloseTicket closes an open ticket. It is a conflict if the ticket is not open.
-func (t *Tracker) CloseTicket(ctx context.Context, at At) (*Receipt, error) {
+func (t *Tracker) CloseTicket(ctx context.Context, at web.At) (any, error) {
 	head, err := t.head(ctx, at.Tenant, at.Project)
 	if err != nil {
 		return nil, err
@@ -359,12 +357,12 @@ func (t *Tracker) CloseTicket(ctx context.Context, at At) (*Receipt, error) {
 	return r, err
 }
 
-func (t *Tracker) ticketKey(at At) (attributes, error) {
+func (t *Tracker) ticketKey(at web.At) (attributes, error) {
 	return keyOf(store.TicketPK(at.Tenant, at.Project))(store.TicketRootSK(at.Number))
 }
 
 // Comment adds a comment if the ticket exists.
-func (t *Tracker) Comment(ctx context.Context, at At, c store.Comment) (*Receipt, error) {
+func (t *Tracker) Comment(ctx context.Context, at web.At, author, body string) (any, error) {
 	ticket, err := t.ticketKey(at)
 	if err != nil {
 		return nil, err
@@ -380,17 +378,18 @@ func (t *Tracker) Comment(ctx context.Context, at At, c store.Comment) (*Receipt
 	if err := attributevalue.UnmarshalMap(item, &head); err != nil {
 		return nil, err
 	}
-	sk, err := store.TicketCommentsSK(at.Number, c.At)
+	now := t.now()
+	sk, err := store.TicketCommentsSK(at.Number, now)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadKey, err)
 	}
 	put, err := t.put(store.TicketComments{
-		PK: head.PK, SK: sk, Version: store.NewVersion(), Incarnation: head.Incarnation, Author: c.Author, Text: c.Text,
+		PK: head.PK, SK: sk, Version: store.NewVersion(), Incarnation: head.Incarnation, Author: author, Text: body,
 	}, "attribute_not_exists(PK)")
 	if err != nil {
 		return nil, err
 	}
-	when, err := attributevalue.Marshal(c.At)
+	when, err := attributevalue.Marshal(now)
 	if err != nil {
 		return nil, err
 	}
@@ -401,13 +400,10 @@ func (t *Tracker) Comment(ctx context.Context, at At, c store.Comment) (*Receipt
 	return r, err
 }
 
-// Label adds labels to a ticket, and removes others.
-func (t *Tracker) Label(ctx context.Context, at At, add, remove []string) (*Receipt, error) {
+// Label adds labels to a ticket, or removes some.
+func (t *Tracker) Label(ctx context.Context, at web.At, add, remove []string) (any, error) {
 	action, labels := "ADD", add
-	switch {
-	case len(add) > 0 && len(remove) > 0:
-		return nil, fmt.Errorf("%w: add labels, or remove some", errBadRequest)
-	case len(add) == 0:
+	if len(add) == 0 {
 		action, labels = "DELETE", remove
 	}
 	ticket, err := t.ticketKey(at)
@@ -425,7 +421,7 @@ func (t *Tracker) Label(ctx context.Context, at At, add, remove []string) (*Rece
 }
 
 // ticketItems reads the items of a ticket: its head, its text, and its comments.
-func (t *Tracker) ticketItems(ctx context.Context, at At) ([]attributes, error) {
+func (t *Tracker) ticketItems(ctx context.Context, at web.At) ([]attributes, error) {
 	q, err := store.TicketCommentsQuery(t.table, at.Tenant, at.Project, at.Number)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadKey, err)
@@ -451,7 +447,7 @@ func (t *Tracker) ticketItems(ctx context.Context, at At) ([]attributes, error) 
 }
 
 // Ticket loads a ticket with its text and comments.
-func (t *Tracker) Ticket(ctx context.Context, at At) (*store.Ticket, error) {
+func (t *Tracker) Ticket(ctx context.Context, at web.At) (any, error) {
 	items, err := t.ticketItems(ctx, at)
 	if err != nil {
 		return nil, err
@@ -464,7 +460,7 @@ func (t *Tracker) Ticket(ctx context.Context, at At) (*store.Ticket, error) {
 }
 
 // Edit changes the title and the text of a ticket. It tries again after a conflict with another writer.
-func (t *Tracker) Edit(ctx context.Context, at At, title, body string) (*Receipt, error) {
+func (t *Tracker) Edit(ctx context.Context, at web.At, title, body string) (any, error) {
 	for try := 1; ; try++ {
 		items, err := t.ticketItems(ctx, at)
 		if err != nil {
@@ -489,13 +485,6 @@ func (t *Tracker) Edit(ctx context.Context, at At, title, body string) (*Receipt
 	}
 }
 
-// Page is a page of the heads of tickets.
-type Page struct {
-	Items []store.TicketRoot
-	Next  string
-	RCU   float64
-}
-
 // numberOf returns the number of a ticket from its sort key.
 func numberOf(head store.TicketRoot) (n int) {
 	_, _ = fmt.Sscanf(strings.TrimPrefix(head.SK, "TICKET#"), "%d", &n) // as TicketRootSK writes it
@@ -503,7 +492,7 @@ func numberOf(head store.TicketRoot) (n int) {
 }
 
 // Tickets lists the heads of tickets from a cursor on, the latest first. It reads no texts.
-func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after string) (*Page, error) {
+func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after string) (*web.Page, error) {
 	q, err := store.TicketRootQuery(t.table, tenant, id)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadKey, err)
@@ -525,12 +514,33 @@ func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after s
 	if err != nil {
 		return nil, err
 	}
-	page := &Page{RCU: aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)}
-	if err := attributevalue.UnmarshalListOfMaps(out.Items, &page.Items); err != nil {
+	var heads []store.TicketRoot
+	if err := attributevalue.UnmarshalListOfMaps(out.Items, &heads); err != nil {
 		return nil, err
+	}
+	page := &web.Page{Tickets: []web.Head{}, RCU: aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)}
+	for _, x := range heads {
+		page.Tickets = append(page.Tickets, web.Head{Number: numberOf(x), Title: x.Title, State: x.StateAttribute})
 	}
 	if sk, ok := out.LastEvaluatedKey["SK"].(*types.AttributeValueMemberS); ok {
 		page.Next = base64.RawURLEncoding.EncodeToString([]byte(sk.Value))
 	}
 	return page, nil
+}
+
+// Status returns the HTTP status of an error, as web.Tracker describes it.
+func (t *Tracker) Status(err error) int {
+	var sdk *smithy.OperationError
+	switch {
+	case errors.Is(err, errNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, errExists), errors.Is(err, errConflict):
+		return http.StatusConflict
+	case errors.Is(err, errBadKey), errors.Is(err, store.ErrTooLarge), errors.Is(err, errCursor),
+		errors.Is(err, web.ErrBadRequest):
+		return http.StatusBadRequest
+	case errors.As(err, &sdk), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
 }
