@@ -123,3 +123,30 @@ func TestLoadMany(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Several entities: "duplicates are read once and returned as separate entities".
+func TestLoadManyReadsDuplicatesOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.Must(mapper.New[sheet](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	kit.Must(m.Save(ctx, m.New(sheet{ID: "1", Name: "n", Rows: []kit.Part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}})))(t)
+	kit.NewForeign(t, table).Put(kit.Item{"PK": kit.S("SHEET#1"), "SK": kit.S("AAA")}) // another model's, or left over
+	all := kit.Must(m.LoadMany(ctx, []query.Selection[sheet]{m.Key("1"), m.Key("1")}))(t)
+	if len(all[1].Value.Rows) != 2 || all[1].Unknown() != 1 {
+		t.Errorf("%+v, %d unknown, and %+v, %d unknown", all[0].Value, all[0].Unknown(), all[1].Value, all[1].Unknown())
+	}
+}
+
+// LoadMany returns the entities in the order of the selections, each as Load returns it.
+func TestLoadManyKeepsOrder(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 3)
+	kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1, Entries: []kit.Part{{N: 1, Text: "x"}}})))(t)
+	all := kit.Must(m.LoadMany(ctx, []query.Selection[kit.Account]{m.Key("1").Table("accounts"), m.Key("1")}))(t)
+	if _, err := m.Delete(ctx, all[1]); err != nil {
+		t.Error(err)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/internal/testing/handmade"
@@ -72,127 +70,6 @@ type sheet struct {
 	ID   string     `ddb:"pk=SHEET#{ID}"`
 	Name string     `ddb:"sk=HEAD"`
 	Rows []kit.Part `ddb:"sk=ROW#{N:04}"`
-}
-
-// Several entities: "duplicates are read once and returned as separate entities".
-func TestLoadManyReadsDuplicatesOnce(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	table := testengine.Table(t, "PK:S", "SK:S")
-	m := kit.Must(mapper.New[sheet](testengine.Start(t).Client(), mapper.Table(table)))(t)
-	kit.Must(m.Save(ctx, m.New(sheet{ID: "1", Name: "n", Rows: []kit.Part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}})))(t)
-	kit.NewForeign(t, table).Put(kit.Item{"PK": kit.S("SHEET#1"), "SK": kit.S("AAA")}) // another model's, or left over
-	all := kit.Must(m.LoadMany(ctx, []query.Selection[sheet]{m.Key("1"), m.Key("1")}))(t)
-	if len(all[1].Value.Rows) != 2 || all[1].Unknown() != 1 {
-		t.Errorf("%+v, %d unknown, and %+v, %d unknown", all[0].Value, all[0].Unknown(), all[1].Value, all[1].Unknown())
-	}
-}
-
-// LoadMany returns the entities in the order of the selections, each as Load returns it.
-func TestLoadManyKeepsOrder(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	table := testengine.Table(t, "PK:S", "SK:S")
-	m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 3)
-	kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1, Entries: []kit.Part{{N: 1, Text: "x"}}})))(t)
-	all := kit.Must(m.LoadMany(ctx, []query.Selection[kit.Account]{m.Key("1").Table("accounts"), m.Key("1")}))(t)
-	if _, err := m.Delete(ctx, all[1]); err != nil {
-		t.Error(err)
-	}
-}
-
-// saving.md: Entity.Unknown counts the items of the collection that match no template; scan.go: "each
-// entity is as Load would see it".
-func TestScanCountsUnknownItems(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	table := testengine.Table(t, "PK:S", "SK:S")
-	m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 3)
-	kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1})))(t)
-	kit.NewForeign(t, table).Put(kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("AAA")})
-	for e := range m.Scan(ctx) {
-		if e.Unknown() != 1 {
-			t.Errorf("%d unknown items", e.Unknown())
-		}
-	}
-}
-
-// A scan yields each entity as Load would return it. An entity that is inserted during the scan may be
-// seen or not, but never in part.
-func TestScanNeverYieldsPartOfEntity(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	table := testengine.Table(t, "PK:S", "SK:S")
-	clean := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 3)
-	kit.NewForeign(t, table).Put(kit.Item{"PK": kit.S("ACCOUNT#1"), "SK": kit.S("G")}) // another model's
-	c := &small{Client: testengine.Start(t).Client(), n: 1, between: func(call int) {
-		if call == 2 {
-			kit.Must(clean.Save(ctx,
-				clean.New(kit.Account{ID: "1", Counter: 1, Entries: []kit.Part{{N: 1, Text: "x"}}})))(t)
-		}
-	}}
-	m := kit.Must(mapper.New[kit.Account](c, mapper.Table(table)))(t)
-	for e, err := range m.Scan(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(e.Value.Entries) != 1 {
-			t.Errorf("seen in part: %+v", e.Value)
-		}
-	}
-}
-
-func goroutine() string {
-	b := make([]byte, 64)
-	f := strings.Fields(string(b[:runtime.Stack(b, false)]))
-	return f[1]
-}
-
-// The body of a loop over a scan must run in the goroutine of the loop. Otherwise the caller cannot
-// recover a panic in it (or t.Fatal), and the program ends.
-func TestScanRunsInCallersGoroutine(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	m := kit.NewAccounts(t, testengine.Table(t, "PK:S", "SK:S"), &kit.Faulty{At: -1}, 3)
-	kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1})))(t)
-	mine := goroutine()
-	for range m.Scan(ctx) {
-		if is := goroutine(); is != mine {
-			t.Errorf("the body runs in goroutine %s, and the loop in %s", is, mine)
-		}
-	}
-}
-
-// A panic in the body of a scan is the caller's to recover, and leaves no goroutine behind.
-func TestScanPassesPanicToCaller(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	m := kit.NewAccounts(t, testengine.Table(t, "PK:S", "SK:S"), &kit.Faulty{At: -1}, 3)
-	for i := range 5 {
-		kit.Must(m.Save(ctx, m.New(kit.Account{ID: fmt.Sprint(i), Counter: 1})))(t)
-	}
-	scan := func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("nothing to recover")
-			}
-		}()
-		for range m.Scan(ctx) {
-			panic("the body's")
-		}
-	}
-	scan()
-	stacks := make([]byte, 1<<20)
-	for wait := 0; ; wait++ {
-		text := string(stacks[:runtime.Stack(stacks, true)])
-		if !strings.Contains(text, "search.(*scan)") {
-			return
-		}
-		if wait == 50 {
-			t.Fatalf("left behind:\n%s", text)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }
 
 // "a root going live is the creation": also over an expired one, which an insert treats as absent.
@@ -348,28 +225,6 @@ func TestAllUnstorableValuesAreReported(t *testing.T) {
 	}
 }
 
-// scan.go: "An error ends it": a scan whose context ends has not seen every entity, and may not look as if it had.
-func TestCanceledScanEndsWithError(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	m := kit.NewAccounts(t, testengine.Table(t, "PK:S", "SK:S"), &kit.Faulty{At: -1}, 3)
-	for i := range 5 {
-		kit.Must(m.Save(ctx, m.New(kit.Account{ID: fmt.Sprint(i), Counter: 1})))(t)
-	}
-	n := 0
-	var last error
-	for _, err := range m.Scan(ctx) {
-		if last = err; err == nil {
-			n++
-		}
-		cancel()
-	}
-	if n < 5 && last == nil {
-		t.Errorf("%d of 5 entities, and no error", n)
-	}
-}
-
 // Flat models: "A page of entities of several items asks DynamoDB for no more than it needs": also one with a
 // projection, and a count.
 func TestProjectionReadsNoMoreThanLimit(t *testing.T) {
@@ -399,46 +254,6 @@ type doc struct {
 	Head int        `ddb:"sk=DOC#{ID}#B"`
 	Note int        `ddb:"sk=DOC#{ID}#A"`
 	Rows []kit.Part `ddb:"sk=DOC#{^ID}#R#{N:03}"`
-}
-
-// stale is a client whose scans answer with an item as it was before.
-type stale struct {
-	*dynamodb.Client
-	old kit.Item
-}
-
-func (c *stale) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
-	error,
-) {
-	out, err := c.Client.Scan(ctx, in, o...)
-	if err == nil {
-		for i, it := range out.Items {
-			if it["SK"].(*types.AttributeValueMemberS).Value == "HEAD" {
-				out.Items[i] = c.old
-			}
-		}
-	}
-	return out, err
-}
-
-// From the design: "An item of another incarnation is dead if a strong GetItem of the root, made after
-// the item was read, shows another _a, or no root". An eventually consistent scan does not prove it.
-func TestScanReadsRootStronglyBeforeStray(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	table := testengine.Table(t, "PK:S", "SK:S")
-	clean := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 3)
-	kit.Must(clean.Save(ctx, clean.New(kit.Account{ID: "1", Counter: 1, Right: "r"})))(t)
-	old := kit.NewForeign(t, table).Get("ACCOUNT#1", "HEAD")
-	kit.Must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
-	kit.Must(clean.Save(ctx, clean.New(kit.Account{ID: "1", Counter: 2, Right: "r"})))(t)
-	m := kit.Must(mapper.New[kit.Account](&stale{testengine.Start(t).Client(), old}, mapper.Table(table)))(t)
-	for _, err := range m.Scan(ctx,
-		mapper.OnStray(func(x mapper.Stray) { t.Errorf("an item of the live entity is a stray: %+v", x) })) {
-		if err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // query.go, Ref: "Table, Partition and Sort are its keys": those of an entity are its root's, in either order.
