@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -49,32 +50,32 @@ type lines []string
 
 // addresses are the handles of a nested struct.
 var addresses = struct {
-	City *field.String[address, string]
+	City *field.String[*address, string]
 }{
 	City: handmade.String("City", "city", func(a *address) *string { return &a.City }),
 }
 
 var addressForm = mapperimpl.Struct(mapperimpl.Funcs[address]{},
-	mapperimpl.Field("City", "", func(a *address) *string { return &a.City }, mapperimpl.String[string]()))
+	mapperimpl.Field("City", mapperimpl.String[string]().Form))
 
 // wishes are handles as generated code declares them.
 var wishes = struct {
-	Title   *field.String[wish, title]
-	Price   *field.Number[wish, float64]
-	Count   *field.Number[wish, uint8]
-	Done    *field.Bool[wish, bool]
-	AddedAt *field.Time[wish, time.Time]
-	Until   *field.Time[wish, time.Time]
-	Hash    *field.Bytes[wish, []byte]
-	Tags    *field.Set[wish, string]
-	Lines   *field.List[wish, string]
-	Counts  *field.Map[wish, map[string]int8, string, *field.Number[wish, int8]]
-	Homes   *field.Map[wish, map[title]address, title, *field.Struct[wish, address]]
-	Note    *field.Value[wish, *string]
-	Home    *field.Struct[wish, address]
-	Other   *field.Struct[wish, address]
-	Number  *field.Value[wish, attributevalue.Number]
-	Text    *field.Number[wish, int]
+	Title   *field.String[*wish, title]
+	Price   *field.Number[*wish, float64]
+	Count   *field.Number[*wish, uint8]
+	Done    *field.Value[*wish, bool]
+	AddedAt *field.Ordered[*wish, time.Time]
+	Until   *field.Ordered[*wish, time.Time]
+	Hash    *field.Ordered[*wish, []byte]
+	Tags    *field.Set[*wish, string]
+	Lines   *field.List[*wish, string]
+	Counts  *field.Map[*wish, map[string]int8, string, *field.Number[*wish, int8]]
+	Homes   *field.Map[*wish, map[title]address, title, *field.Struct[*wish, address]]
+	Note    *field.Value[*wish, *string]
+	Home    *field.Struct[*wish, address]
+	Other   *field.Struct[*wish, address]
+	Number  *field.Value[*wish, attributevalue.Number]
+	Text    *field.Number[*wish, int]
 }{
 	Title:   handmade.String("Title", "title,omitempty", func(w *wish) *title { return &w.Title }),
 	Price:   handmade.Number("Price", "", func(w *wish) *float64 { return &w.Price }),
@@ -87,10 +88,11 @@ var wishes = struct {
 		mapperimpl.Slice[[]string](mapperimpl.String[string]())),
 	Lines: handmade.List("Lines", "", func(w *wish) *lines { return &w.Lines },
 		mapperimpl.Slice[lines](mapperimpl.String[string]())),
-	Counts: handmade.Map[*field.Number[wish, int8]]("Counts", "counts",
+	Counts: handmade.Map[*field.Number[*wish, int8]]("Counts", "counts",
 		func(w *wish) *map[string]int8 { return &w.Counts },
 		mapperimpl.Map[map[string]int8](mapperimpl.Numeric[int8]())),
-	Homes: handmade.Map[*field.Struct[wish, address]]("Homes", "", func(w *wish) *map[title]address { return &w.Homes },
+	Homes: handmade.Map[*field.Struct[*wish, address]]("Homes", "",
+		func(w *wish) *map[title]address { return &w.Homes },
 		mapperimpl.Map[map[title]address](addressForm)),
 	Note: handmade.Value("Note", "", func(w *wish) **string { return &w.Note },
 		mapperimpl.Pointer(mapperimpl.String[string]())),
@@ -103,7 +105,7 @@ var wishes = struct {
 
 // rendered shows a condition with its placeholders replaced.
 func rendered(c field.Condition[wish]) string {
-	u := door.Field.Condition(&c)
+	u := conditionOf(c)
 	if u.Err != nil {
 		return "error: " + u.Err.Error()
 	}
@@ -350,17 +352,23 @@ func TestSetTakesTheValue(t *testing.T) {
 func TestNothingMade(t *testing.T) {
 	type record struct{ S string }
 	var none field.Condition[record]
-	var handle field.String[record, string]
+	var handle field.String[*record, string]
 	for name, c := range map[string]field.Condition[record]{
 		"zero": none, "not zero": field.Not(none), "zero or zero": field.Or(none, none), "no field": handle.Equal("a"),
 		"no conditions": field.And[record](), "none of no conditions": field.Or[record](),
 		"no field, there": handle.Exists(), "no field, less": handle.Less("a"),
 		"no field, between": handle.Between("a", "b"),
 	} {
-		if door.Field.Condition(&c).Err == nil {
+		if conditionOf(c).Err == nil {
 			t.Error(name)
 		}
 	}
 }
 
-func changesOf[R any](c field.Change[R]) []expr.Change { return door.Field.Changes(&c) }
+func changesOf[R any](c ...field.Change[R]) []expr.Change {
+	return door.Field.Changes(unsafe.Pointer(unsafe.SliceData(c)), 1)[0]
+}
+
+func conditionOf[R any](c ...field.Condition[R]) expr.Condition {
+	return door.Field.Conditions(unsafe.Pointer(unsafe.SliceData(c)), 1)[0]
+}

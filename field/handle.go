@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -14,17 +15,14 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 )
 
-// handle is the common part of all handle types. Their methods only add types, because the compiler
-// compiles each method for every type of record and field. A method of the value is compiled for the pointer
-// too. With the directive go:noinline generated code compiles faster. Without it the compiler repeats each
-// method in the function that interfaces call.
+// handle is a field of a struct. All types of handles are structs of one handle, and their methods only add types,
+// because the compiler compiles each method for each type of record and field. Their first type parameter is a
+// pointer to the record: types that differ only in pointers share the compiled code of their methods. For each type
+// the compiler only adds a call of that code. They embed nothing, since a promoted method is compiled again. With the
+// directive go:noinline generated code compiles faster: without it the compiler repeats the shared code in each call.
 type handle struct {
 	row     codec.Row
 	options codec.Options
-	// pointer reports that the field is a pointer.
-	pointer bool
-	// as converts a value of the handle to one of the field; nil if they have the same type.
-	as func(v any) any
 	// under is the path to an entry of a map. err is the fault of its key.
 	under expr.Field
 	entry bool
@@ -51,19 +49,20 @@ func (h *handle) fieldPath() expr.Field {
 // name returns the field's name for messages.
 func (h *handle) name() string { return cmp.Or(h.fieldPath().Shown(), "no field") }
 
-// put sets the field at p to the value at v.
+// put sets the field at p to the value at v. Its type may be another one than that of the field: a handle of a
+// pointer to a struct has structs, and one of a named slice has unnamed slices.
 func (h *handle) put(p, v any) {
-	if h.as != nil {
-		v = h.as(v)
+	f := h.row.Form
+	switch t := reflect.TypeOf(v).Elem(); {
+	case t == f.Type:
+		f.Assign(p, v)
+	case f.Pointer != nil && t == f.Pointer.Elem.Type:
+		c := f.Pointer.Elem.New()
+		f.Pointer.Elem.Assign(c, v)
+		f.Pointer.Store(p, c)
+	default:
+		reflect.ValueOf(p).Elem().Set(reflect.ValueOf(v).Elem().Convert(f.Type))
 	}
-	if !h.pointer {
-		h.row.Form.Assign(p, v)
-		return
-	}
-	to := h.row.Form.Pointer
-	c := to.Elem.New()
-	to.Elem.Assign(c, v)
-	to.Store(p, c)
 }
 
 // encode returns the value at v as the field is stored, nil if it is left out.
@@ -165,14 +164,22 @@ func (h *handle) compare(operator string, v any) expr.Condition {
 	return h.condition(func(x *attr.Expression, name string) string { return name + operator + x.Value(av) })
 }
 
-// in returns the condition that the field is one of the values.
-func (h *handle) in(values []any) expr.Condition {
-	if len(values) == 0 || len(values) > maxIn {
+// equal is the condition that the field is the value at v, and notEqual the opposite.
+func (h *handle) equal(v any) expr.Condition { return h.compare(" = ", v) }
+
+// notEqual is described at equal.
+func (h *handle) notEqual(v any) expr.Condition { return h.compare(" <> ", v) }
+
+// in returns the condition that the field is one of the values of the slice that values points to.
+func (h *handle) in(values any) expr.Condition {
+	from := reflect.ValueOf(values).Elem()
+	n := from.Len()
+	if n == 0 || n > maxIn {
 		return h.failed(errIn)
 	}
 	var all []types.AttributeValue
-	for _, v := range values {
-		av, err := h.encode(v)
+	for i := range n {
+		av, err := h.encode(from.Index(i).Addr().Interface())
 		if err != nil {
 			return h.failed(err)
 		}
@@ -181,7 +188,7 @@ func (h *handle) in(values []any) expr.Condition {
 		}
 	}
 	switch among := h.among(all); {
-	case len(all) == len(values):
+	case len(all) == n:
 		return among
 	case len(all) == 0:
 		return h.absent()
@@ -236,9 +243,11 @@ func (h *handle) call(function string, arguments ...any) expr.Condition {
 }
 
 // set returns the change of the field to the value at v.
-func (h *handle) set(v any) expr.Change { return h.setting(expr.Set, v) }
+func (h *handle) set(v any) []expr.Change { return h.setting(expr.Set, v) }
 
-func (h *handle) setting(kind expr.Kind, v any) expr.Change {
+func (h *handle) setIfAbsent(v any) []expr.Change { return h.setting(expr.SetIfAbsent, v) }
+
+func (h *handle) setting(kind expr.Kind, v any) []expr.Change {
 	c := h.changing(kind, v)
 	if c.Err == nil && h.row.At != nil {
 		row, own := h.row, h.copied(v)
@@ -248,7 +257,7 @@ func (h *handle) setting(kind expr.Kind, v any) expr.Change {
 			row.Form.Clone(to, own)
 		}
 	}
-	return c
+	return []expr.Change{c}
 }
 
 // copied returns a pointer to a deep copy of the value at v, in the type of the field.
@@ -270,6 +279,9 @@ func (h *handle) changing(kind expr.Kind, v any) expr.Change {
 	return c
 }
 
+// remove returns the change that removes the field.
+func (h *handle) remove() []expr.Change { return []expr.Change{h.change(expr.Remove)} }
+
 // change returns a change of the field.
 func (h *handle) change(kind expr.Kind) expr.Change {
 	c := expr.Change{Kind: kind, Field: h.fieldPath()}
@@ -279,10 +291,16 @@ func (h *handle) change(kind expr.Kind) expr.Change {
 	return c
 }
 
-// increment returns the change of a number by the number that v points to.
-func (h *handle) increment(v any, by string) expr.Change {
+// increment returns the change of a number by the number that v points to, and decrement that by the number with the
+// other sign.
+func (h *handle) increment(v any) []expr.Change { return h.add(v, decimal(v)) }
+
+// decrement is described at increment.
+func (h *handle) decrement(v any) []expr.Change { return h.add(v, negative(decimal(v))) }
+
+func (h *handle) add(v any, by string) []expr.Change {
 	c := h.change(expr.Increment)
 	c.By = by
 	c.Least, c.Most = boundsOf(v)
-	return c
+	return []expr.Change{c}
 }

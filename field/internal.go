@@ -1,27 +1,26 @@
 package field
 
 import (
+	"reflect"
+
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/model/codec"
-	"github.com/itemize/itemize/internal/model/expr"
 )
 
 func init() {
-	door.Field.Bind = func(to any, row codec.Row) bool {
-		h, ok := to.(binder)
-		if ok {
-			h.bind(newHandle(row))
-		}
-		return ok
-	}
+	door.Field.Bind = bind
 	door.Field.Row = func(h any) codec.Row { return h.(rowed).row() }
-	door.Field.Changes = func(c any) []expr.Change { return c.(changing).all() }
-	door.Field.Condition = func(c any) expr.Condition { return c.(checked).checked() }
+	door.Field.Changes = changesOf
+	door.Field.Conditions = conditionsOf
 }
 
-type (
-	binder   interface{ bind(handle) }
-	rowed    interface{ row() codec.Row }
-	changing interface{ all() []expr.Change }
-	checked  interface{ checked() expr.Condition }
-)
+type rowed interface{ row() codec.Row }
+
+// bind sets the handle that to points to. All types of handles are structs of a handle.
+func bind(to any, row codec.Row) bool {
+	_, ok := to.(rowed)
+	if ok {
+		*(*handle)(reflect.ValueOf(to).UnsafePointer()) = newHandle(row)
+	}
+	return ok
+}

@@ -7,63 +7,64 @@ import "github.com/itemize/itemize/internal/model/codec"
 // field of the root item, load the entity and save it with [mapper.Move].
 //
 // [mapper.Move]: https://pkg.go.dev/github.com/itemize/itemize/mapper#Move
-type Key[R, V any] struct{ is handle }
+type Key[P, V any] struct{ is handle }
 
-//go:noinline
-func (h *Key[R, V]) of(*R) {}
-
-//go:noinline
-func (h *Key[R, V]) row() codec.Row { return h.is.row }
-
-//go:noinline
-func (h *Key[R, V]) bind(is handle) { h.is = is }
-
-// Equal is the condition that the field is v.
+// Equal is the condition that the field is v. If v is stored as NULL or left out, it is Absent.
 //
 //go:noinline
-func (h *Key[R, V]) Equal(v V) Condition[R] { return Condition[R]{h.is.compare(" = ", &v)} }
+func (h *Key[P, V]) Equal(v V) ConditionOf[P] { return ConditionOf[P]{h.is.equal(&v)} }
 
-// NotEqual is the condition that the field is not v.
+// NotEqual is the condition that the field is not v. If v is stored as NULL or left out, it is Exists.
 //
 //go:noinline
-func (h *Key[R, V]) NotEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <> ", &v)} }
+func (h *Key[P, V]) NotEqual(v V) ConditionOf[P] { return ConditionOf[P]{h.is.notEqual(&v)} }
 
 // In is the condition that the field is one of up to 100 values.
 //
 //go:noinline
-func (h *Key[R, V]) In(values ...V) Condition[R] { return Condition[R]{h.is.in(pointers(values))} }
+func (h *Key[P, V]) In(values ...V) ConditionOf[P] { return ConditionOf[P]{h.is.in(&values)} }
 
 // Exists is the condition that the field's attribute exists.
 //
 //go:noinline
-func (h *Key[R, V]) Exists() Condition[R] { return Condition[R]{h.is.call("attribute_exists")} }
+func (h *Key[P, V]) Exists() ConditionOf[P] { return ConditionOf[P]{h.is.call("attribute_exists")} }
 
 // Absent is the condition that the field's attribute is missing.
 //
 //go:noinline
-func (h *Key[R, V]) Absent() Condition[R] { return Condition[R]{h.is.call("attribute_not_exists")} }
+func (h *Key[P, V]) Absent() ConditionOf[P] { return ConditionOf[P]{h.is.call("attribute_not_exists")} }
 
 // Less is the condition that the field is less than v.
 //
 //go:noinline
-func (h *Key[R, V]) Less(v V) Condition[R] { return Condition[R]{h.is.compare(" < ", &v)} }
+func (h *Key[P, V]) Less(v V) ConditionOf[P] { return ConditionOf[P]{h.is.compare(" < ", &v)} }
 
 // LessOrEqual is the condition that the field is at most v.
 //
 //go:noinline
-func (h *Key[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <= ", &v)} }
+func (h *Key[P, V]) LessOrEqual(v V) ConditionOf[P] { return ConditionOf[P]{h.is.compare(" <= ", &v)} }
 
 // Greater is the condition that the field is greater than v.
 //
 //go:noinline
-func (h *Key[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
+func (h *Key[P, V]) Greater(v V) ConditionOf[P] { return ConditionOf[P]{h.is.compare(" > ", &v)} }
 
 // GreaterOrEqual is the condition that the field is at least v.
 //
 //go:noinline
-func (h *Key[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" >= ", &v)} }
+func (h *Key[P, V]) GreaterOrEqual(v V) ConditionOf[P] {
+	return ConditionOf[P]{h.is.compare(" >= ", &v)}
+}
 
 // Between is the condition that the field is between two values, inclusive.
 //
 //go:noinline
-func (h *Key[R, V]) Between(low, high V) Condition[R] { return Condition[R]{h.is.between(&low, &high)} }
+func (h *Key[P, V]) Between(low, high V) ConditionOf[P] {
+	return ConditionOf[P]{h.is.between(&low, &high)}
+}
+
+//go:noinline
+func (h *Key[P, V]) of(P) {}
+
+//go:noinline
+func (h *Key[P, V]) row() codec.Row { return h.is.row }

@@ -1,89 +1,72 @@
 package field
 
 import (
-	"fmt"
-	"slices"
+	"unsafe"
 
-	"github.com/itemize/itemize/internal/model/expr"
-	"github.com/itemize/itemize/internal/model/naming"
+	"github.com/itemize/itemize/internal/model/codec"
 )
 
 // Struct is the handle of a struct, or of a pointer to one. The struct is one attribute, or its fields
-// are spread over an item. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal,
-// NotEqual, In, Exists, Absent.
-type Struct[R, S any] struct{ value[R, S] }
+// are spread over an item.
+type Struct[P, S any] struct{ is handle }
 
+// Set sets the field.
+//
 //go:noinline
-func (h *Struct[R, S]) bind(is handle) {
-	is.pointer = is.row.Form != nil && is.row.Form.Pointer != nil
-	h.is = is
-}
+func (h *Struct[P, S]) Set(v S) ChangeOf[P] { return ChangeOf[P]{h.is.set(&v)} }
+
+// SetIfAbsent sets the field if its attribute is missing or NULL. If it is NULL, the patch takes a second request.
+//
+//go:noinline
+func (h *Struct[P, S]) SetIfAbsent(v S) ChangeOf[P] { return ChangeOf[P]{h.is.setIfAbsent(&v)} }
+
+// Remove removes the field's attribute. If a struct has an item of its own, Remove deletes the item.
+//
+//go:noinline
+func (h *Struct[P, S]) Remove() ChangeOf[P] { return ChangeOf[P]{h.is.remove()} }
 
 // Change changes fields of the struct and leaves the others unchanged.
 //
 //go:noinline
-func (h *Struct[R, S]) Change(changes ...Change[S]) Change[R] {
-	var all []expr.Change
-	for _, c := range changes {
-		all = append(all, c.changes...)
-	}
-	return Change[R]{h.is.lift(all)}
+func (h *Struct[P, S]) Change(changes ...Change[S]) ChangeOf[P] {
+	return ChangeOf[P]{h.is.lift(changesOf(unsafe.Pointer(unsafe.SliceData(changes)), len(changes)))}
 }
 
 // Where returns a condition on the fields of the struct.
 //
 //go:noinline
-func (h *Struct[R, S]) Where(c Condition[S]) Condition[R] {
-	return Condition[R]{h.is.where(c.checked())}
+func (h *Struct[P, S]) Where(c Condition[S]) ConditionOf[P] {
+	return ConditionOf[P]{h.is.where(c.is.Checked())}
 }
 
-// lift turns changes of the struct's fields into changes of its owner.
-func (h *handle) lift(changes []expr.Change) []expr.Change {
-	if len(changes) == 0 {
-		return []expr.Change{h.change(expr.Nothing)}
-	}
-	if c := h.change(expr.Set); c.Err != nil {
-		return []expr.Change{c}
-	}
-	all := make([]expr.Change, len(changes))
-	for i, c := range changes {
-		if h.row.At == nil {
-			c.Apply = nil // an entry has no position of its own
-		}
-		all[i] = c.Under(h.fieldPath(), h.part)
-	}
-	return all
-}
+// Equal is the condition that the field is v. If v is stored as NULL or left out, it is Absent.
+//
+//go:noinline
+func (h *Struct[P, S]) Equal(v S) ConditionOf[P] { return ConditionOf[P]{h.is.equal(&v)} }
 
-// part returns a pointer to the struct in a record, and creates it if it is missing.
-func (h *handle) part(rec any) any {
-	p := h.row.At(rec)
-	if h.pointer {
-		return h.row.Form.Pointer.Allocate(p)
-	}
-	return p
-}
+// NotEqual is the condition that the field is not v. If v is stored as NULL or left out, it is Exists.
+//
+//go:noinline
+func (h *Struct[P, S]) NotEqual(v S) ConditionOf[P] { return ConditionOf[P]{h.is.notEqual(&v)} }
 
-// where turns a condition on the struct's fields into one on its owner.
-func (h *handle) where(c expr.Condition) expr.Condition {
-	if err := h.usable(); err != nil {
-		return h.failed(err)
-	}
-	if err := h.raw(c); err != nil {
-		return h.failed(err)
-	}
-	return expr.Under(h.fieldPath(), c)
-}
+// In is the condition that the field is one of up to 100 values.
+//
+//go:noinline
+func (h *Struct[P, S]) In(values ...S) ConditionOf[P] { return ConditionOf[P]{h.is.in(&values)} }
 
-// raw checks the attribute names of an SDK condition against those of the struct.
-func (h *handle) raw(c expr.Condition) error {
-	names := h.row.Form.AttributeNames()
-	for _, f := range c.Fields {
-		name := f[0].Attribute
-		if !c.Raw || f[0].Name != "" || slices.Contains(names, name) {
-			continue
-		}
-		return fmt.Errorf("the attribute %q is unknown: the struct does not store it%s", name, naming.Hint(name, names))
-	}
-	return nil
-}
+// Exists is the condition that the field's attribute exists and is not NULL. attributevalue stores nil pointers,
+// slices and maps as NULL.
+//
+//go:noinline
+func (h *Struct[P, S]) Exists() ConditionOf[P] { return ConditionOf[P]{h.is.exists()} }
+
+// Absent is the condition that the field's attribute is missing or NULL.
+//
+//go:noinline
+func (h *Struct[P, S]) Absent() ConditionOf[P] { return ConditionOf[P]{h.is.absent()} }
+
+//go:noinline
+func (h *Struct[P, S]) of(P) {}
+
+//go:noinline
+func (h *Struct[P, S]) row() codec.Row { return h.is.row }

@@ -30,9 +30,9 @@ type bag struct {
 }
 
 var bagFields = struct {
-	Name  *field.String[bag, string]
-	Tags  *field.Set[bag, string]
-	Lines *field.List[bag, string]
+	Name  *field.String[*bag, string]
+	Tags  *field.Set[*bag, string]
+	Lines *field.List[*bag, string]
 }{
 	handmade.String("Name", "", func(x *bag) *string { return &x.Name }),
 	handmade.Set("Tags", ",stringset,omitempty", func(x *bag) *[]string { return &x.Tags },
@@ -66,7 +66,7 @@ func TestPatchWithoutChangesSendsNothing(t *testing.T) {
 	if r := kit.Must(id.Patch(f.Tags.Add(), f.Name.Set("new")).Exec(ctx, bags))(t); r.Predicted().Requests != 1 {
 		t.Error(r)
 	}
-	for name, p := range map[string]*mapper.ItemPatch[bag, bag]{
+	for name, p := range map[string]*mapper.ItemPatch[bag, *bag]{
 		"no changes":  id.Patch(),
 		"no elements": id.Patch(f.Tags.Add()),
 	} {

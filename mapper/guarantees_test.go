@@ -185,13 +185,13 @@ func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 	table := testengine.Table(t, "PK:S", "SK:S")
 	m := kit.Must(mapper.New[kit.Visited](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(table)))(t)
 	hits := handmade.Number[kit.Visited, int]("Hits", "", func(x *kit.Visited) *int { return &x.Hits })
-	stats := func(id string) *mapper.ItemPatch[kit.Visited, kit.Visited] {
+	stats := func(id string) *mapper.ItemPatch[kit.Visited, *kit.Visited] {
 		return mapperimpl.Item[kit.Visited, kit.Visited](m.Key(id).Item("STATS"), 1).Patch(hits.Increment(1))
 	}
-	set := func(id string) *mapper.ItemPatch[kit.Visited, kit.Visited] {
+	set := func(id string) *mapper.ItemPatch[kit.Visited, *kit.Visited] {
 		return mapperimpl.Item[kit.Visited, kit.Visited](m.Key(id).Item("STATS"), 1).Patch(hits.Set(5))
 	}
-	for name, p := range map[string]*mapper.ItemPatch[kit.Visited, kit.Visited]{
+	for name, p := range map[string]*mapper.ItemPatch[kit.Visited, *kit.Visited]{
 		"an increment": stats("nobody"), "a set": set("nobody"),
 		"set if absent": mapperimpl.Item[kit.Visited, kit.Visited](m.Key("nobody").Item("STATS"),
 			1).Patch(hits.SetIfAbsent(5)),

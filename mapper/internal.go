@@ -39,7 +39,7 @@ func init() {
 	}
 	door.Mapper.Model = func(m any) *model.Model { return engineOf(m).model }
 	door.Mapper.Item = func(to, node unsafe.Pointer, of expr.Target) {
-		*(*ItemNode[no, no])(to) = ItemNode[no, no]{(*query.Node[no])(node), of}
+		*(*ItemNode[no, no])(to) = ItemNode[no, no]{*(*query.Node[no])(node), of}
 	}
 	door.Mapper.Patch = func(to, node unsafe.Pointer, changes [][]expr.Change) {
 		item := expr.Change{Item: expr.OfField}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -602,22 +603,23 @@ func (l *lawsOn) absent() {
 		}
 		stored := l.stored(v)[root.Key.Text][a.Name]
 		missing := stored == nil || shown(stored) == `{"v":{"NULL":true}}`
-		h := new(field.Value[any, any])
+		h := new(field.Value[*any, any])
 		door.Field.Bind(h, codec.Row{
 			Name: a.Value.Name, Tag: strings.Join(append([]string{a.Name}, a.AV.Options...), ","),
 			Form: codec.Reflected(a.Value.Type),
 		})
-		absent, exists := h.Absent(), h.Exists()
+		conditions := []field.Condition[any]{h.Absent(), h.Exists()}
+		of := door.Field.Conditions(unsafe.Pointer(unsafe.SliceData(conditions)), 2)
 		at := expr.Change{Item: root.Index}
 		note := expr.Change{
 			Item: root.Index, Field: expr.Field{{Name: "Body", Attribute: "Body"}},
 			Apply: func(any) {}, Value: &types.AttributeValueMemberS{Value: fmt.Sprint(l.r.Int())},
 		}
 		for want, c := range map[bool]expr.Condition{
-			missing:  door.Field.Condition(&absent),
-			!missing: door.Field.Condition(&exists),
+			missing:  of[0],
+			!missing: of[1],
 		} {
-			p := patchOfNode(l.whole(v), note).onlyIf(at, c)
+			p := patchOfNode(l.whole(v), note).onlyIf(at, []expr.Condition{c})
 			err := l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &tally{}))
 			if conflict := new(ConflictError); want != (err == nil) || err != nil && !errors.As(err, &conflict) {
 				l.Errorf("%v: %s is %s, and a patch if %v returns %v", l.typ, a.Name, shown(stored), c, err)

@@ -14,14 +14,17 @@ func TestMemoryDoesNotDependOnTypeParameters(t *testing.T) {
 	type no struct{}
 	type large [64]string
 	for name, sizes := range map[string][2]uintptr{
-		"query.Node":      {unsafe.Sizeof(query.Node[no]{}), unsafe.Sizeof(query.Node[large]{})},
-		"query.Key":       {unsafe.Sizeof(query.Key[no]{}), unsafe.Sizeof(query.Key[large]{})},
-		"query.Items":     {unsafe.Sizeof(query.Items[no]{}), unsafe.Sizeof(query.Items[large]{})},
-		"query.Query":     {unsafe.Sizeof(query.Query[no, no]{}), unsafe.Sizeof(query.Query[large, large]{})},
+		"query.Node":  {unsafe.Sizeof(query.Node[no]{}), unsafe.Sizeof(query.Node[large]{})},
+		"query.Key":   {unsafe.Sizeof(query.Key[no]{}), unsafe.Sizeof(query.Key[large]{})},
+		"query.Items": {unsafe.Sizeof(query.Items[no]{}), unsafe.Sizeof(query.Items[large]{})},
+		"query.Query": {unsafe.Sizeof(query.Query[no, no]{}), unsafe.Sizeof(query.Query[large, large]{})},
+		"query.Elements": {
+			unsafe.Sizeof(query.Elements[no, no]{}), unsafe.Sizeof(query.Elements[large, large]{}),
+		},
 		"mapper.Patch":    {unsafe.Sizeof(mapper.Patch[no]{}), unsafe.Sizeof(mapper.Patch[large]{})},
-		"mapper.ItemNode": {unsafe.Sizeof(mapper.ItemNode[no, no]{}), unsafe.Sizeof(mapper.ItemNode[large, large]{})},
+		"mapper.ItemNode": {unsafe.Sizeof(mapper.ItemNode[no, *no]{}), unsafe.Sizeof(mapper.ItemNode[large, *large]{})},
 		"mapper.ItemPatch": {
-			unsafe.Sizeof(mapper.ItemPatch[no, no]{}), unsafe.Sizeof(mapper.ItemPatch[large, large]{}),
+			unsafe.Sizeof(mapper.ItemPatch[no, *no]{}), unsafe.Sizeof(mapper.ItemPatch[large, *large]{}),
 		},
 	} {
 		if sizes[0] != sizes[1] {

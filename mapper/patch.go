@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"unsafe"
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/door"
@@ -46,6 +47,7 @@ type Patcher[T any] interface {
 	PatchPart(m query.Source[T]) Part
 }
 
+//go:noinline
 func (p *Patch[T]) patchOf(*T) entityPatch {
 	if p == nil {
 		return entityPatch{}
@@ -54,6 +56,8 @@ func (p *Patch[T]) patchOf(*T) entityPatch {
 }
 
 // And joins patches of the same entity. A nil *Patch is the empty patch, to join patches in a loop.
+//
+//go:noinline
 func (p *Patch[T]) And(more ...Patcher[T]) *Patch[T] {
 	is := p.patchOf(nil)
 	for _, o := range more {
@@ -70,28 +74,36 @@ var nilPatch = failed(model.Usagef("a patch of And is nil: make one with a node 
 
 // Upsert lets the changes so far create the root item. Patches that And joins later keep their
 // requirements. Use Put, and not Add with Upsert, to replace an element.
+//
+//go:noinline
 func (p *Patch[T]) Upsert() *Patch[T] { return &Patch[T]{p.is.upsert()} }
 
 // IfEntityExists reads the root item after the patch, also if the patch only updates or deletes. If the
 // entity is not live, the error is ErrNotFound, although the patch was written. In a transaction of
 // several parts it is a check of the root item.
+//
+//go:noinline
 func (p *Patch[T]) IfEntityExists() *Patch[T] { return &Patch[T]{p.is.with(expr.IfEntity)} }
 
 // Exec writes the patch. m is the model's *Mapper. An increment is never sent again after a lost answer:
 // the error is an *OutcomeUnknownError. With ExactlyOnce DynamoDB recognizes a repetition for ten
 // minutes, at the double price. Other write options are refused.
+//
+//go:noinline
 func (p *Patch[T]) Exec(ctx context.Context, m query.Source[T], options ...WriteOption) (*Receipt, error) {
 	return p.patchOf(nil).exec(ctx, m, options)
 }
 
 // Plan returns the requests and the predicted cost of Exec. It does no I/O.
+//
+//go:noinline
 func (p *Patch[T]) Plan(m query.Source[T], options ...WriteOption) (*Plan, error) {
 	return p.patchOf(nil).plan(m, options)
 }
 
-// ItemPatch is a patch of one item, or of the fields of one entity. R is the type of its record. It has
+// ItemPatch is a patch of one item, or of the fields of one entity. P points to the type of its record. It has
 // the methods of [Patch] too: And, Exec, Plan, PatchPart. And returns a Patch, which has no conditions.
-type ItemPatch[T, R any] struct {
+type ItemPatch[T, P any] struct {
 	patch[T]
 	item expr.Change // of the conditions
 }
@@ -99,38 +111,42 @@ type ItemPatch[T, R any] struct {
 // Return sets v to the fields of the item after the write. The patch must be one plain request for one
 // item: no And with other items, no ExactlyOnce. After a lost answer, v has the fields that the
 // resolving read found.
-func (p *ItemPatch[T, R]) Return(v *R) *ItemPatch[T, R] {
-	return &ItemPatch[T, R]{Patch[T]{p.is.returning(v)}, p.item}
+//
+//go:noinline
+func (p *ItemPatch[T, P]) Return(v P) *ItemPatch[T, P] {
+	return &ItemPatch[T, P]{Patch[T]{p.is.returning(v)}, p.item}
 }
 
 // If adds conditions on the stored item.
-func (p *ItemPatch[T, R]) If(conditions ...field.Condition[R]) *ItemPatch[T, R] {
-	is := p.is
-	for _, c := range conditions {
-		is = is.onlyIf(p.item, door.Field.Condition(&c))
-	}
-	return &ItemPatch[T, R]{Patch[T]{is}, p.item}
+//
+//go:noinline
+func (p *ItemPatch[T, P]) If(conditions ...field.ConditionOf[P]) *ItemPatch[T, P] {
+	all := door.Field.Conditions(unsafe.Pointer(unsafe.SliceData(conditions)), len(conditions))
+	return &ItemPatch[T, P]{Patch[T]{p.is.onlyIf(p.item, all)}, p.item}
 }
 
 // Upsert is [Patch.Upsert] for a patch with conditions.
-func (p *ItemPatch[T, R]) Upsert() *ItemPatch[T, R] {
-	return &ItemPatch[T, R]{Patch[T]{p.is.upsert()}, p.item}
+//
+//go:noinline
+func (p *ItemPatch[T, P]) Upsert() *ItemPatch[T, P] {
+	return &ItemPatch[T, P]{Patch[T]{p.is.upsert()}, p.item}
 }
 
 // IfEntityExists is [Patch.IfEntityExists] for a patch with conditions.
-func (p *ItemPatch[T, R]) IfEntityExists() *ItemPatch[T, R] {
-	return &ItemPatch[T, R]{Patch[T]{p.is.with(expr.IfEntity)}, p.item}
+//
+//go:noinline
+func (p *ItemPatch[T, P]) IfEntityExists() *ItemPatch[T, P] {
+	return &ItemPatch[T, P]{Patch[T]{p.is.with(expr.IfEntity)}, p.item}
 }
 
 type patch[T any] = Patch[T]
 
 // newItemPatch returns the patch of an item's fields.
-func newItemPatch[T, R any](n *query.Node[T], item expr.Change, changes []field.Change[R]) *ItemPatch[T, R] {
-	all := make([][]expr.Change, len(changes))
-	for i := range changes {
-		all[i] = door.Field.Changes(&changes[i])
-	}
-	return &ItemPatch[T, R]{Patch[T]{patchOfFields(specOf[T](n), item, all)}, item}
+//
+//go:noinline
+func newItemPatch[T, P any](n *query.Node[T], item expr.Change, changes []field.ChangeOf[P]) *ItemPatch[T, P] {
+	is := patchOfFields(specOf[T](n), item, door.Field.Changes(unsafe.Pointer(unsafe.SliceData(changes)), len(changes)))
+	return &ItemPatch[T, P]{Patch[T]{is}, item}
 }
 
 // patchOfFields returns the patch of changes of an item's fields.
@@ -146,6 +162,8 @@ func patchOfFields(node selection.Selection, item expr.Change, changes [][]expr.
 }
 
 // newPatch returns a patch of the entity of a node.
+//
+//go:noinline
 func newPatch[T any](n *query.Node[T], change expr.Change) *Patch[T] {
 	return &Patch[T]{patchOfNode(specOf[T](n), change)}
 }
@@ -203,10 +221,14 @@ func (p entityPatch) returning(v any) entityPatch {
 	return p
 }
 
-// onlyIf returns the patch with a condition on an item.
-func (p entityPatch) onlyIf(item expr.Change, c expr.Condition) entityPatch {
-	item.Kind, item.Condition = expr.If, c
-	return p.and(entityPatch{changes: []expr.Change{item}})
+// onlyIf returns the patch with conditions on an item.
+func (p entityPatch) onlyIf(item expr.Change, conditions []expr.Condition) entityPatch {
+	all := make([]expr.Change, len(conditions))
+	for i, c := range conditions {
+		all[i] = item
+		all[i].Kind, all[i].Condition = expr.If, c
+	}
+	return p.and(entityPatch{changes: all})
 }
 
 // change returns the patch with a change of fields of an item.

@@ -123,6 +123,8 @@ func (m *Mapper[T]) DeletePartByKey(s query.Selection[T]) Part {
 }
 
 // PatchPart returns the patch as a part of a transaction. It refuses Return.
+//
+//go:noinline
 func (p *Patch[T]) PatchPart(m query.Source[T]) Part { return p.patchOf(nil).part(m) }
 
 func (p entityPatch) part(m any) Part {

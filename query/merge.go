@@ -22,6 +22,7 @@ type Bound struct {
 //go:noinline
 func (q *Query[T, E]) On(src Source[T]) Bound { return Bound{q.is.merged(runnerOf(src)), anyRef[E]} }
 
+//go:noinline
 func (d *definition) merged(runner search.Runner) func(options []ReadOption) (*run, error) {
 	return func(options []ReadOption) (*run, error) {
 		if d.limit != 0 || d.after != "" || d.reverse {

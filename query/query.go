@@ -6,6 +6,7 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -97,10 +98,7 @@ func (d definition) from(c Cursor) definition {
 //
 //go:noinline
 func (q *Query[T, E]) Filter(conditions ...field.Condition[E]) *Query[T, E] {
-	all := make([]expr.Condition, len(conditions))
-	for i, c := range conditions {
-		all[i] = door.Field.Condition(&c)
-	}
+	all := door.Field.Conditions(unsafe.Pointer(unsafe.SliceData(conditions)), len(conditions))
 	return &Query[T, E]{q.is.filtered(all)}
 }
 
@@ -229,20 +227,21 @@ func (x *run) end() { x.Deliver(x.settings, &x.usage) }
 //
 //go:noinline
 func (q *Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[E, error] {
+	hits := q.is.hits(ctx, runnerOf(src), options)
 	return func(yield func(E, error) bool) {
-		for hit, err := range q.is.hits(ctx, runnerOf(src), options) {
+		hits(func(hit search.Hit, err error) bool {
 			var e E
 			if err == nil {
 				e = *hit.Value.(*E)
 			}
-			if !yield(e, err) {
-				return
-			}
-		}
+			return yield(e, err)
+		})
 	}
 }
 
 // hits runs the query. An error ends it.
+//
+//go:noinline
 func (d *definition) hits(ctx context.Context, runner search.Runner, options []ReadOption) iter.Seq2[search.Hit,
 	error,
 ] {
@@ -320,16 +319,15 @@ type Ref[E any] struct {
 //
 //go:noinline
 func (q *Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[Ref[E], error] {
+	hits := q.is.hits(ctx, runnerOf(src), options)
 	return func(yield func(Ref[E], error) bool) {
-		for hit, err := range q.is.hits(ctx, runnerOf(src), options) {
+		hits(func(hit search.Hit, err error) bool {
 			var ref Ref[E]
 			if err == nil {
 				ref, err = refOf[E](hit)
 			}
-			if !yield(ref, err) || err != nil {
-				return
-			}
-		}
+			return yield(ref, err) && err == nil
+		})
 	}
 }
 

@@ -9,18 +9,21 @@ import (
 
 // Selection is a part of one entity of the model T: a *Key, a *Node, an *Items, a *mapper.ItemNode, a
 // *mapper.Entity, or a generated type.
-type Selection[T any] interface{ selection(*T) selection.Selection }
+type Selection[T any] interface{ selection(*T) *selection.Selection }
 
 // specOf returns a selection as data.
 func specOf[T any](s Selection[T]) selection.Selection {
 	if isNil(s) {
 		return selection.Selection{Err: errNilSelection}
 	}
-	spec := s.selection(nil)
-	if spec.Err == nil && spec.Parts == nil && spec.Targets == nil {
-		spec.Err = errEmptySelection
+	return usable(s.selection(nil))
+}
+
+func usable(s *selection.Selection) selection.Selection {
+	if s == nil || s.Err == nil && s.Parts == nil && s.Targets == nil {
+		return selection.Selection{Err: errEmptySelection}
 	}
-	return spec
+	return *s
 }
 
 var (
@@ -40,11 +43,12 @@ type Node[T any] struct{ spec selection.Selection }
 // node is embedded without an exported field.
 type node[T any] = Node[T]
 
-func (n *Node[T]) selection(*T) selection.Selection {
+//go:noinline
+func (n *Node[T]) selection(*T) *selection.Selection {
 	if n == nil {
-		return selection.Selection{}
+		return nil
 	}
-	return n.spec
+	return &n.spec
 }
 
 // Join selects several parts of one entity. Single items are read together.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/itemize/itemize/field"
@@ -23,22 +22,22 @@ func ProductByID(id int) *ProductKey {
 type ProductKey struct{ *productNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ProductKey) Patch(changes ...field.Change[Product]) *mapper.ItemPatch[Product, Product] {
+func (n *ProductKey) Patch(changes ...field.Change[Product]) *mapper.ItemPatch[Product, *Product] {
 	return mapperimpl.Patch(n.productNode, changes)
 }
 
 // Root selects the root item, the item of the table ProductCatalog.
-func (n *ProductKey) Root() *mapper.ItemNode[Product, Product] {
+func (n *ProductKey) Root() *mapper.ItemNode[Product, *Product] {
 	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 0, 0), 0)
 }
 
 // Availability selects the part in the table ProductAvailability.
-func (n *ProductKey) Availability() *mapper.ItemNode[Product, Product] {
+func (n *ProductKey) Availability() *mapper.ItemNode[Product, *Product] {
 	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 1, 0), 1)
 }
 
 // Extended selects the part in the table ExtendedProductCatalog.
-func (n *ProductKey) Extended() *mapper.ItemNode[Product, Product] {
+func (n *ProductKey) Extended() *mapper.ItemNode[Product, *Product] {
 	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 2, 0), 2)
 }
 
@@ -53,242 +52,108 @@ func ShelfByName(name string) *ShelfKey {
 type ShelfKey struct{ *shelfNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ShelfKey) Patch(changes ...field.Change[Shelf]) *mapper.ItemPatch[Shelf, Shelf] {
+func (n *ShelfKey) Patch(changes ...field.Change[Shelf]) *mapper.ItemPatch[Shelf, *Shelf] {
 	return mapperimpl.Patch(n.shelfNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *ShelfKey) Root() *mapper.ItemNode[Shelf, Shelf] {
+func (n *ShelfKey) Root() *mapper.ItemNode[Shelf, *Shelf] {
 	return mapperimpl.Item[Shelf, Shelf](mapperimpl.Items(n.shelfNode, 0, 1), 0)
 }
 
 // Labels selects LABEL#{.}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or Value.
 func (n *ShelfKey) Labels() *shelfKeyLabels {
-	return &shelfKeyLabels{shelfStringItems{shelfStringMethods{mapperimpl.Items(n.shelfNode, 1, 1)}, 1}}
+	return newShelfKeyLabels(mapperimpl.Items(n.shelfNode, 1, 1))
 }
 
 // Tags selects TAG#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
-func (n *ShelfKey) Tags() *shelfKeyTags {
-	return &shelfKeyTags{shelfStructItems{shelfStructMethods{mapperimpl.Items(n.shelfNode, 2, 1)}, 2}}
-}
+func (n *ShelfKey) Tags() *shelfKeyTags { return newShelfKeyTags(mapperimpl.Items(n.shelfNode, 2, 1)) }
 
 // shelfKeyLabels is a selection, with the methods of a query, that can be narrowed by {.}.
-type shelfKeyLabels struct{ shelfStringItems }
+type shelfKeyLabels struct {
+	at *shelfNode
+	shelfStringQuery
+	shelfStringItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *shelfKeyLabels) BeginsWith(begin string) *shelfStringQuery {
-	return &shelfStringQuery{shelfStringMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
+func newShelfKeyLabels(at *shelfNode) *shelfKeyLabels {
+	return &shelfKeyLabels{at, *mapperimpl.Elements[string](at), shelfStringItems{at, 1}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *shelfKeyLabels) BeginsWith(begin string) *query.Elements[Shelf, string] {
+	return mapperimpl.Elements[string](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Value narrows the selection to one {.}.
-func (n *shelfKeyLabels) Value(value string) *mapper.ItemNode[Shelf, string] {
-	return mapperimpl.Element[Shelf, string](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(value)), 1)
+func (n *shelfKeyLabels) Value(value string) *mapper.ItemNode[Shelf, *string] {
+	return mapperimpl.Element[Shelf, string](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(value)), 1)
 }
 
 // shelfKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
-type shelfKeyTags struct{ shelfStructItems }
+type shelfKeyTags struct {
+	at *shelfNode
+	shelfStructQuery
+	shelfStructItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *shelfKeyTags) BeginsWith(begin string) *shelfStructQuery {
-	return &shelfStructQuery{shelfStructMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
+func newShelfKeyTags(at *shelfNode) *shelfKeyTags {
+	return &shelfKeyTags{at, *mapperimpl.Elements[struct{}](at), shelfStructItems{at, 2}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *shelfKeyTags) BeginsWith(begin string) *query.Elements[Shelf, struct{}] {
+	return mapperimpl.Elements[struct{}](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Key narrows the selection to one {key}.
-func (n *shelfKeyTags) Key(key string) *mapper.ItemNode[Shelf, struct{}] {
-	return mapperimpl.Element[Shelf, struct{}](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(key)), 2)
+func (n *shelfKeyTags) Key(key string) *mapper.ItemNode[Shelf, *struct{}] {
+	return mapperimpl.Element[Shelf, struct{}](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(key)), 2)
 }
 
 type shelfNode = query.Node[Shelf]
 
-type shelfStringMethods struct{ *shelfNode }
-
-// Query returns the query, which has more methods than these.
-func (n *shelfStringMethods) Query() *query.Query[Shelf, string] {
-	return query.Of[string](n.shelfNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *shelfStringMethods) All(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) iter.Seq2[string, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *shelfStringMethods) Refs(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) iter.Seq2[query.Ref[string], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *shelfStringMethods) Collect(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) ([]string, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *shelfStringMethods) Page(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) (*query.Page[string], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *shelfStringMethods) Count(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *shelfStringMethods) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *shelfStringMethods) Filter(conditions ...field.Condition[string]) *query.Query[Shelf, string] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *shelfStringMethods) Project(fields ...field.Of[string]) *query.Query[Shelf, string] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *shelfStringMethods) Limit(first int) *query.Query[Shelf, string] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *shelfStringMethods) Reverse() *query.Query[Shelf, string] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *shelfStringMethods) After(page query.Cursor) *query.Query[Shelf, string] {
-	return n.Query().After(page)
-}
+type shelfStringQuery = query.Elements[Shelf, string]
 
 type shelfStringItems struct {
-	shelfStringMethods
+	base *shelfNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *shelfStringItems) Add(element string) *mapper.Patch[Shelf] {
-	return mapperimpl.Add(n.shelfNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *shelfStringItems) Put(element string) *mapper.Patch[Shelf] {
-	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
 
-// shelfStringQuery is a selection of elements, and has the methods of a query.
-type shelfStringQuery struct{ shelfStringMethods }
-
-type shelfStructMethods struct{ *shelfNode }
-
-// Query returns the query, which has more methods than these.
-func (n *shelfStructMethods) Query() *query.Query[Shelf, struct{}] {
-	return query.Of[struct{}](n.shelfNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *shelfStructMethods) All(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) iter.Seq2[struct{}, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *shelfStructMethods) Refs(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) iter.Seq2[query.Ref[struct{}], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *shelfStructMethods) Collect(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) ([]struct{}, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *shelfStructMethods) Page(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) (*query.Page[struct{}], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *shelfStructMethods) Count(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *shelfStructMethods) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *shelfStructMethods) Filter(conditions ...field.Condition[struct{}]) *query.Query[Shelf, struct{}] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *shelfStructMethods) Project(fields ...field.Of[struct{}]) *query.Query[Shelf, struct{}] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *shelfStructMethods) Limit(first int) *query.Query[Shelf, struct{}] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *shelfStructMethods) Reverse() *query.Query[Shelf, struct{}] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *shelfStructMethods) After(page query.Cursor) *query.Query[Shelf, struct{}] {
-	return n.Query().After(page)
-}
+type shelfStructQuery = query.Elements[Shelf, struct{}]
 
 type shelfStructItems struct {
-	shelfStructMethods
+	base *shelfNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *shelfStructItems) Add(k string, element struct{}) *mapper.Patch[Shelf] {
-	return mapperimpl.Add(n.shelfNode, n.item, k, element)
+	return mapperimpl.Add(n.base, n.item, k, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *shelfStructItems) Put(k string, element struct{}) *mapper.Patch[Shelf] {
-	return mapperimpl.Put(n.shelfNode, n.item, k, element)
+	return mapperimpl.Put(n.base, n.item, k, &element)
 }
 
 // Map reads the whole map.
 func (n *shelfStructItems) Map(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (all map[string]struct{}, err error) {
-	err = mapperimpl.Entries(ctx, n.shelfNode, src, options, &all)
+	err = mapperimpl.Entries(ctx, n.base, src, options, &all)
 	return all, err
 }
-
-// shelfStructQuery is a selection of elements, and has the methods of a query.
-type shelfStructQuery struct{ shelfStructMethods }
 
 // OneItemByID selects the OneItem with the partition key {ID}.
 func OneItemByID(id int) *OneItemKey {
@@ -299,122 +164,73 @@ func OneItemByID(id int) *OneItemKey {
 type OneItemKey struct{ *oneItemNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *OneItemKey) Patch(changes ...field.Change[OneItem]) *mapper.ItemPatch[OneItem, OneItem] {
+func (n *OneItemKey) Patch(changes ...field.Change[OneItem]) *mapper.ItemPatch[OneItem, *OneItem] {
 	return mapperimpl.Patch(n.oneItemNode, changes)
 }
 
 // Root selects the root item, the item of the table OneItem.
-func (n *OneItemKey) Root() *mapper.ItemNode[OneItem, OneItem] {
+func (n *OneItemKey) Root() *mapper.ItemNode[OneItem, *OneItem] {
 	return mapperimpl.Item[OneItem, OneItem](mapperimpl.Items(n.oneItemNode, 0, 0), 0)
 }
 
 type oneItemNode = query.Node[OneItem]
 
 // ProductFields has the stored fields of a Product: for patches, conditions, filters and projections.
-var ProductFields = mapperimpl.Handles[productHandles](productForm)
-
-// productHandles is the type of ProductFields.
-type productHandles struct {
+var ProductFields = *mapperimpl.Handles(&struct {
 	// Title is the attribute "Title" (S) of the item the item of the table ProductCatalog.
-	Title *field.String[Product, string]
+	Title *field.String[*Product, string]
 	// Description is the attribute "Description" (S) of the item the item of the table ProductCatalog.
-	Description *field.String[Product, string]
+	Description *field.String[*Product, string]
 	// Authors is the attribute "Authors" (SS) of the item the item of the table ProductCatalog.
-	Authors *field.Set[Product, string]
+	Authors *field.Set[*Product, string]
 	// Price is the attribute "Price" (N) of the item the item of the table ProductAvailability.
-	Price *field.Number[Product, float64]
+	Price *field.Number[*Product, float64]
 	// Quantity is the attribute "Quantity" (N) of the item the item of the table ProductAvailability.
-	Quantity *field.Number[Product, int]
+	Quantity *field.Number[*Product, int]
 	// Dimensions is the attribute "Dimensions" (S) of the item the item of the table ExtendedProductCatalog.
-	Dimensions *field.String[Product, string]
+	Dimensions *field.String[*Product, string]
 	// Tracks is the attribute "Tracks" (M) of the item the item of the table ExtendedProductCatalog.
-	Tracks *field.Map[Product, map[int]string, int, *field.String[Product, string]]
+	Tracks *field.Map[*Product, map[int]string, int, *field.String[*Product, string]]
 	// Image is the attribute "Image" (large value) of the item the item of the table ProductCatalog.
-	Image *field.Value[Product, large.Value[[]byte]]
-}
+	Image *field.Value[*Product, large.Value[[]byte]]
+}{}, productForm.Form)
 
 // ShelfFields has the stored fields of a Shelf: for patches, conditions, filters and projections.
-var ShelfFields = mapperimpl.Handles[shelfHandles](shelfForm)
-
-// shelfHandles is the type of ShelfFields.
-type shelfHandles struct {
+var ShelfFields = *mapperimpl.Handles(&struct {
 	// Room is the attribute "Room" (S) of the item HEAD.
-	Room *field.String[Shelf, string]
-}
+	Room *field.String[*Shelf, string]
+}{}, shelfForm.Form)
 
 // OneItemFields has the stored fields of an OneItem: for patches, conditions, filters and projections.
-var OneItemFields = mapperimpl.Handles[oneItemHandles](oneItemForm)
-
-// oneItemHandles is the type of OneItemFields.
-type oneItemHandles struct {
+var OneItemFields = *mapperimpl.Handles(&struct {
 	// Title is the attribute "Title" (S) of the item the item of the table OneItem.
-	Title *field.String[OneItem, string]
+	Title *field.String[*OneItem, string]
 	// Description is the attribute "Description" (S) of the item the item of the table OneItem.
-	Description *field.String[OneItem, string]
+	Description *field.String[*OneItem, string]
 	// Price is the attribute "Price" (N) of the item the item of the table OneItem.
-	Price *field.Number[OneItem, float64]
+	Price *field.Number[*OneItem, float64]
 	// Quantity is the attribute "Quantity" (N) of the item the item of the table OneItem.
-	Quantity *field.Number[OneItem, int]
+	Quantity *field.Number[*OneItem, int]
 	// Dimensions is the attribute "Dimensions" (S) of the item the item of the table OneItem.
-	Dimensions *field.String[OneItem, string]
+	Dimensions *field.String[*OneItem, string]
 	// Labels is the attribute "Labels" (SS) of the item the item of the table OneItem.
-	Labels *field.Set[OneItem, string]
-}
+	Labels *field.Set[*OneItem, string]
+}{}, oneItemForm.Form)
 
 var productForm = mapperimpl.Struct(mapperimpl.Funcs[Product]{},
-	mapperimpl.Field("ID", "", func(v *Product) *int { return &v.ID }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Title", "", func(v *Product) *string { return &v.Title }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Description", "", func(v *Product) *string { return &v.Description }, mapperimpl.String[string](),
-	),
-	mapperimpl.Field(
-		"Authors", ",stringset,omitempty", func(v *Product) *[]string { return &v.Authors },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field("Price", "", func(v *Product) *float64 { return &v.Price }, mapperimpl.Numeric[float64]()),
-	mapperimpl.Field("Quantity", "", func(v *Product) *int { return &v.Quantity }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Dimensions", "", func(v *Product) *string { return &v.Dimensions }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Tracks", ",omitempty", func(v *Product) *map[int]string { return &v.Tracks },
-		mapperimpl.Map[map[int]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Image", "", func(v *Product) *large.Value[[]byte] { return &v.Image },
-		mapperimpl.Opaque[large.Value[[]byte]](),
-	),
+	mapperimpl.Field("Tracks", mapperimpl.Map[map[int]string](mapperimpl.String[string]()).Form),
+	mapperimpl.Field("Image", mapperimpl.Opaque[large.Value[[]byte]]().Form),
 )
 
 var shelfForm = mapperimpl.Struct(mapperimpl.Funcs[Shelf]{},
-	mapperimpl.Field("Name", "", func(v *Shelf) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Room", "", func(v *Shelf) *string { return &v.Room }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Labels", "", func(v *Shelf) *[]string { return &v.Labels },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Tags", "", func(v *Shelf) *map[string]struct{} { return &v.Tags },
-		mapperimpl.Map[map[string]struct{}](shelfTagsForm),
-	),
+	mapperimpl.Field("Tags", mapperimpl.Map[map[string]struct{}](shelfTagsForm).Form),
 )
 
 var shelfTagsForm = mapperimpl.Struct(mapperimpl.Funcs[struct{}]{Same: sameShelfTags, Clone: mapperimpl.Copy[struct{}]})
 
-func sameShelfTags(a, b *struct{}) bool { return true }
+func sameShelfTags(a, b *struct{}) bool { return *a == *b }
 
-var oneItemForm = mapperimpl.Struct(mapperimpl.Funcs[OneItem]{},
-	mapperimpl.Field("ID", "", func(v *OneItem) *int { return &v.ID }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Title", "", func(v *OneItem) *string { return &v.Title }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Description", "", func(v *OneItem) *string { return &v.Description }, mapperimpl.String[string](),
-	),
-	mapperimpl.Field("Price", "", func(v *OneItem) *float64 { return &v.Price }, mapperimpl.Numeric[float64]()),
-	mapperimpl.Field("Quantity", "", func(v *OneItem) *int { return &v.Quantity }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Dimensions", "", func(v *OneItem) *string { return &v.Dimensions }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Labels", ",stringset,omitempty", func(v *OneItem) *[]string { return &v.Labels },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-)
+var oneItemForm = mapperimpl.Struct(mapperimpl.Funcs[OneItem]{})
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Product) ItemizeCodec(*Product) *mapperimpl.Codec[Product] {
@@ -431,59 +247,50 @@ func (*OneItem) ItemizeCodec(*OneItem) *mapperimpl.Codec[OneItem] {
 	return &mapperimpl.Codec[OneItem]{Layout: "b4aad7667a59b7f65f8e450b", Table: oneItemForm}
 }
 
-type productLayout_changed_run_go_generate = struct {
-	_           struct{} `ddb:"table=ProductCatalog,hash=Id,range=-"`
-	_           struct{} `ddb:"table=ProductAvailability,hash=Id,range=-,name=Availability"`
-	_           struct{} `ddb:"table=ExtendedProductCatalog,hash=Id,range=-,name=Extended"`
-	ID          int      `ddb:"pk={ID}"`
-	Title       string
-	Description string
-	Authors     []string            `dynamodbav:",stringset,omitempty"`
-	Price       float64             `ddb:"table=ProductAvailability"`
-	Quantity    int                 `ddb:"table=ProductAvailability"`
-	Dimensions  string              `ddb:"table=ExtendedProductCatalog"`
-	Tracks      map[int]string      `ddb:"table=ExtendedProductCatalog" dynamodbav:",omitempty"`
-	Image       large.Value[[]byte] `ddb:"s3=images,inline=1KB"`
+func _() {
+	type productLayout_changed_run_go_generate = struct {
+		_           struct{} `ddb:"table=ProductCatalog,hash=Id,range=-"`
+		_           struct{} `ddb:"table=ProductAvailability,hash=Id,range=-,name=Availability"`
+		_           struct{} `ddb:"table=ExtendedProductCatalog,hash=Id,range=-,name=Extended"`
+		ID          int      `ddb:"pk={ID}"`
+		Title       string
+		Description string
+		Authors     []string            `dynamodbav:",stringset,omitempty"`
+		Price       float64             `ddb:"table=ProductAvailability"`
+		Quantity    int                 `ddb:"table=ProductAvailability"`
+		Dimensions  string              `ddb:"table=ExtendedProductCatalog"`
+		Tracks      map[int]string      `ddb:"table=ExtendedProductCatalog" dynamodbav:",omitempty"`
+		Image       large.Value[[]byte] `ddb:"s3=images,inline=1KB"`
+	}
+	var _ productLayout_changed_run_go_generate = Product{}
+	var _ interface {
+		MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
+	} = (*large.Value[[]byte])(nil)
+	type shelfLayout_changed_run_go_generate = struct {
+		_      struct{}            `ddb:"table=Shelves"`
+		Name   string              `ddb:"pk=SHELF#{Name}"`
+		Room   string              `ddb:"sk=HEAD"`
+		Labels []string            `ddb:"sk=LABEL#{.}"`
+		Tags   map[string]struct{} `ddb:"sk=TAG#{key}"`
+	}
+	var _ shelfLayout_changed_run_go_generate = Shelf{}
+	type oneItemLayout_changed_run_go_generate = struct {
+		_           struct{} `ddb:"table=OneItem,hash=Id,range=-"`
+		ID          int      `ddb:"pk={ID}"`
+		Title       string
+		Description string
+		Price       float64
+		Quantity    int
+		Dimensions  string
+		Labels      []string `dynamodbav:",stringset,omitempty"`
+	}
+	var _ oneItemLayout_changed_run_go_generate = OneItem{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Product
+		*Shelf
+		*OneItem
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ productLayout_changed_run_go_generate = Product{}
-var _ mapperimpl.LacksMethods = struct {
-	*Product
-	mapperimpl.NoMethods
-}{}
-var _ interface {
-	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
-} = (*large.Value[[]byte])(nil)
-
-type shelfLayout_changed_run_go_generate = struct {
-	_      struct{}            `ddb:"table=Shelves"`
-	Name   string              `ddb:"pk=SHELF#{Name}"`
-	Room   string              `ddb:"sk=HEAD"`
-	Labels []string            `ddb:"sk=LABEL#{.}"`
-	Tags   map[string]struct{} `ddb:"sk=TAG#{key}"`
-}
-
-var _ shelfLayout_changed_run_go_generate = Shelf{}
-var _ mapperimpl.LacksMethods = struct {
-	*Shelf
-	mapperimpl.NoMethods
-}{}
-
-type oneItemLayout_changed_run_go_generate = struct {
-	_           struct{} `ddb:"table=OneItem,hash=Id,range=-"`
-	ID          int      `ddb:"pk={ID}"`
-	Title       string
-	Description string
-	Price       float64
-	Quantity    int
-	Dimensions  string
-	Labels      []string `dynamodbav:",stringset,omitempty"`
-}
-
-var _ oneItemLayout_changed_run_go_generate = OneItem{}
-var _ mapperimpl.LacksMethods = struct {
-	*OneItem
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

@@ -32,12 +32,12 @@ func EventBySite(site string) *eventQuery {
 type EventKey struct{ *eventNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *EventKey) Patch(changes ...field.Change[Event]) *mapper.ItemPatch[Event, Event] {
+func (n *EventKey) Patch(changes ...field.Change[Event]) *mapper.ItemPatch[Event, *Event] {
 	return mapperimpl.Patch(n.eventNode, changes)
 }
 
 // Root selects the root item, {At}#{ID}.
-func (n *EventKey) Root() *mapper.ItemNode[Event, Event] {
+func (n *EventKey) Root() *mapper.ItemNode[Event, *Event] {
 	return mapperimpl.Item[Event, Event](mapperimpl.Items(n.eventNode, 0, 3), 0)
 }
 
@@ -144,48 +144,46 @@ type eventEntitiesQueries = query.Query[Event, Event]
 
 type eventEntitiesHours struct{ base *eventNode }
 
-func (n *eventEntitiesHours) of(at *eventNode) *query.Query[Event, Event] { return query.Of[Event](at) }
-
 // Year selects the items of a year, in UTC or a location.
 func (n *eventEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Event, Event] {
-	return n.of(mapperimpl.Period(n.base, in, year))
+	return query.Of[Event](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
 func (n *eventEntitiesHours) Month(year int, month time.Month, in ...*time.Location) *query.Query[Event, Event] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+	return query.Of[Event](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
 func (n *eventEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Query[Event, Event] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+	return query.Of[Event](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
 func (n *eventEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
 ) *query.Query[Event, Event] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+	return query.Of[Event](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
 func (n *eventEntitiesHours) Between(from, to time.Time) *query.Query[Event, Event] {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+	return query.Of[Event](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
 func (n *eventEntitiesHours) Before(to time.Time) *query.Query[Event, Event] {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+	return query.Of[Event](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *eventEntitiesHours) Since(from time.Time) *eventEntitiesHoursSince {
-	return &eventEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &eventEntitiesHoursSince{*query.Of[Event](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // eventEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type eventEntitiesHoursSince struct {
-	*eventEntitiesQueries
+	eventEntitiesQueries
 	times *eventEntitiesHours
 	from  time.Time
 }
@@ -196,42 +194,34 @@ func (n *eventEntitiesHoursSince) Before(to time.Time) *query.Query[Event, Event
 }
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = mapperimpl.Handles[eventHandles](eventForm)
-
-// eventHandles is the type of EventFields.
-type eventHandles struct {
+var EventFields = *mapperimpl.Handles(&struct {
 	// Device is the attribute "Device" (S) of the item {At}#{ID}.
-	Device *field.String[Event, string]
+	Device *field.String[*Event, string]
 	// Text is the attribute "Text" (S) of the item {At}#{ID}.
-	Text *field.String[Event, string]
-}
+	Text *field.String[*Event, string]
+}{}, eventForm.Form)
 
-var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{},
-	mapperimpl.Field("Site", "", func(v *Event) *string { return &v.Site }, mapperimpl.String[string]()),
-	mapperimpl.Field("At", "", func(v *Event) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("ID", "", func(v *Event) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Device", "", func(v *Event) *string { return &v.Device }, mapperimpl.String[string]()),
-	mapperimpl.Field("Text", "", func(v *Event) *string { return &v.Text }, mapperimpl.String[string]()),
-)
+var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{})
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Event) ItemizeCodec(*Event) *mapperimpl.Codec[Event] {
 	return &mapperimpl.Codec[Event]{Layout: "74afe44f62aba653d47d46f8", Table: eventForm}
 }
 
-type eventLayout_changed_run_go_generate = struct {
-	_      struct{}  `ddb:"table=events_{At:month},shards=200,shardby=ID"`
-	Site   string    `ddb:"pk=SITE#{Site}#{shard}"`
-	At     time.Time `ddb:"sk={At}#{ID}"`
-	ID     string    `ddb:"sk={At}#{ID}"`
-	Device string    `ddb:"sk={At}#{ID}"`
-	Text   string    `ddb:"sk={At}#{ID}"`
+func _() {
+	type eventLayout_changed_run_go_generate = struct {
+		_      struct{}  `ddb:"table=events_{At:month},shards=200,shardby=ID"`
+		Site   string    `ddb:"pk=SITE#{Site}#{shard}"`
+		At     time.Time `ddb:"sk={At}#{ID}"`
+		ID     string    `ddb:"sk={At}#{ID}"`
+		Device string    `ddb:"sk={At}#{ID}"`
+		Text   string    `ddb:"sk={At}#{ID}"`
+	}
+	var _ eventLayout_changed_run_go_generate = Event{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Event
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ eventLayout_changed_run_go_generate = Event{}
-var _ mapperimpl.LacksMethods = struct {
-	*Event
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

@@ -24,12 +24,12 @@ func ForumByName(name string) *ForumKey {
 type ForumKey struct{ *forumNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ForumKey) Patch(changes ...field.Change[Forum]) *mapper.ItemPatch[Forum, Forum] {
+func (n *ForumKey) Patch(changes ...field.Change[Forum]) *mapper.ItemPatch[Forum, *Forum] {
 	return mapperimpl.Patch(n.forumNode, changes)
 }
 
 // Root selects the root item, the item of the table Forum.
-func (n *ForumKey) Root() *mapper.ItemNode[Forum, Forum] {
+func (n *ForumKey) Root() *mapper.ItemNode[Forum, *Forum] {
 	return mapperimpl.Item[Forum, Forum](mapperimpl.Items(n.forumNode, 0, 0), 0)
 }
 
@@ -66,12 +66,12 @@ func ThreadByUnanswered(unanswered string) *threadByUnansweredQuery {
 type ThreadKey struct{ *threadNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ThreadKey) Patch(changes ...field.Change[Thread]) *mapper.ItemPatch[Thread, Thread] {
+func (n *ThreadKey) Patch(changes ...field.Change[Thread]) *mapper.ItemPatch[Thread, *Thread] {
 	return mapperimpl.Patch(n.threadNode, changes)
 }
 
 // Root selects the root item, {Subject}.
-func (n *ThreadKey) Root() *mapper.ItemNode[Thread, Thread] {
+func (n *ThreadKey) Root() *mapper.ItemNode[Thread, *Thread] {
 	return mapperimpl.Item[Thread, Thread](mapperimpl.Items(n.threadNode, 0, 1), 0)
 }
 
@@ -193,28 +193,24 @@ func (n *threadEntitiesFlatQuery) Roots() *query.Query[Thread, Thread] { return 
 
 type threadEntitiesStringValues struct{ base *threadNode }
 
-func (n *threadEntitiesStringValues) of(at *threadNode) *query.Query[Thread, Thread] {
-	return query.Of[Thread](at)
-}
-
 // Between selects the items from one value to another, both included.
 func (n *threadEntitiesStringValues) Between(from, to string) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
+	return query.Of[Thread](mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
 func (n *threadEntitiesStringValues) AtLeast(from string) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
+	return query.Of[Thread](mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
 func (n *threadEntitiesStringValues) AtMost(to string) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
+	return query.Of[Thread](mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
 }
 
 // BeginsWith selects the items whose text has the given beginning.
 func (n *threadEntitiesStringValues) BeginsWith(begin string) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.BeginsWith(n.base, begin))
+	return query.Of[Thread](mapperimpl.BeginsWith(n.base, begin))
 }
 
 type threadEntitiesIndexQuery struct{ at *threadNode }
@@ -297,52 +293,48 @@ type threadEntitiesQueries = query.Query[Thread, Thread]
 
 type threadEntitiesHours struct{ base *threadNode }
 
-func (n *threadEntitiesHours) of(at *threadNode) *query.Query[Thread, Thread] {
-	return query.Of[Thread](at)
-}
-
 // Year selects the items of a year, in UTC or a location.
 func (n *threadEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Period(n.base, in, year))
+	return query.Of[Thread](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
 func (n *threadEntitiesHours) Month(year int, month time.Month, in ...*time.Location) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+	return query.Of[Thread](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
 func (n *threadEntitiesHours) Day(
 	year int, month time.Month, day int, in ...*time.Location,
 ) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+	return query.Of[Thread](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
 func (n *threadEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
 ) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+	return query.Of[Thread](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
 func (n *threadEntitiesHours) Between(from, to time.Time) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+	return query.Of[Thread](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
 func (n *threadEntitiesHours) Before(to time.Time) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+	return query.Of[Thread](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *threadEntitiesHours) Since(from time.Time) *threadEntitiesHoursSince {
-	return &threadEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &threadEntitiesHoursSince{*query.Of[Thread](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // threadEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type threadEntitiesHoursSince struct {
-	*threadEntitiesQueries
+	threadEntitiesQueries
 	times *threadEntitiesHours
 	from  time.Time
 }
@@ -381,12 +373,12 @@ func ReplyByPostedBy(postedBy string) *replyByPostedByQuery {
 type ReplyKey struct{ *replyNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ReplyKey) Patch(changes ...field.Change[Reply]) *mapper.ItemPatch[Reply, Reply] {
+func (n *ReplyKey) Patch(changes ...field.Change[Reply]) *mapper.ItemPatch[Reply, *Reply] {
 	return mapperimpl.Patch(n.replyNode, changes)
 }
 
 // Root selects the root item, {At}.
-func (n *ReplyKey) Root() *mapper.ItemNode[Reply, Reply] {
+func (n *ReplyKey) Root() *mapper.ItemNode[Reply, *Reply] {
 	return mapperimpl.Item[Reply, Reply](mapperimpl.Items(n.replyNode, 0, 1), 0)
 }
 
@@ -495,48 +487,46 @@ type replyEntitiesQueries = query.Query[Reply, Reply]
 
 type replyEntitiesHours struct{ base *replyNode }
 
-func (n *replyEntitiesHours) of(at *replyNode) *query.Query[Reply, Reply] { return query.Of[Reply](at) }
-
 // Year selects the items of a year, in UTC or a location.
 func (n *replyEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Period(n.base, in, year))
+	return query.Of[Reply](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
 func (n *replyEntitiesHours) Month(year int, month time.Month, in ...*time.Location) *query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+	return query.Of[Reply](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
 func (n *replyEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+	return query.Of[Reply](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
 func (n *replyEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
 ) *query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+	return query.Of[Reply](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
 func (n *replyEntitiesHours) Between(from, to time.Time) *query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+	return query.Of[Reply](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
 func (n *replyEntitiesHours) Before(to time.Time) *query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+	return query.Of[Reply](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *replyEntitiesHours) Since(from time.Time) *replyEntitiesHoursSince {
-	return &replyEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &replyEntitiesHoursSince{*query.Of[Reply](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // replyEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type replyEntitiesHoursSince struct {
-	*replyEntitiesQueries
+	replyEntitiesQueries
 	times *replyEntitiesHours
 	from  time.Time
 }
@@ -621,84 +611,48 @@ func (n *replyEntitiesIndexQuery) After(page query.Cursor) *query.Query[Reply, R
 func (n *replyEntitiesIndexQuery) Fetch() *query.Query[Reply, Reply] { return n.Query().Fetch() }
 
 // ForumFields has the stored fields of a Forum: for patches, conditions, filters and projections.
-var ForumFields = mapperimpl.Handles[forumHandles](forumForm)
-
-// forumHandles is the type of ForumFields.
-type forumHandles struct {
+var ForumFields = *mapperimpl.Handles(&struct {
 	// Category is the attribute "Category" (S) of the item the item of the table Forum.
-	Category *field.String[Forum, string]
+	Category *field.String[*Forum, string]
 	// Threads is the attribute "Threads" (N) of the item the item of the table Forum.
-	Threads *field.Number[Forum, int]
+	Threads *field.Number[*Forum, int]
 	// Messages is the attribute "Messages" (N) of the item the item of the table Forum.
-	Messages *field.Number[Forum, int]
-}
+	Messages *field.Number[*Forum, int]
+}{}, forumForm.Form)
 
 // ThreadFields has the stored fields of a Thread: for patches, conditions, filters and projections.
-var ThreadFields = mapperimpl.Handles[threadHandles](threadForm)
-
-// threadHandles is the type of ThreadFields.
-type threadHandles struct {
+var ThreadFields = *mapperimpl.Handles(&struct {
 	// Message is the attribute "Message" (S) of the item {Subject}.
-	Message *field.String[Thread, string]
+	Message *field.String[*Thread, string]
 	// PostedBy is the attribute "PostedBy" (S) of the item {Subject}.
-	PostedBy *field.String[Thread, string]
+	PostedBy *field.String[*Thread, string]
 	// LastPost is the attribute "LastPost" (S) of the item {Subject}.
-	LastPost *field.Time[Thread, time.Time]
+	LastPost *field.Ordered[*Thread, time.Time]
 	// Unanswered is the attribute "Unanswered" (S) of the item {Subject}.
-	Unanswered *field.String[Thread, string]
+	Unanswered *field.String[*Thread, string]
 	// Views is the attribute "Views" (N) of the item {Subject}.
-	Views *field.Number[Thread, int]
+	Views *field.Number[*Thread, int]
 	// Tags is the attribute "Tags" (SS) of the item {Subject}.
-	Tags *field.Set[Thread, string]
-}
+	Tags *field.Set[*Thread, string]
+}{}, threadForm.Form)
 
 // ReplyFields has the stored fields of a Reply: for patches, conditions, filters and projections.
-var ReplyFields = mapperimpl.Handles[replyHandles](replyForm)
-
-// replyHandles is the type of ReplyFields.
-type replyHandles struct {
+var ReplyFields = *mapperimpl.Handles(&struct {
 	// PostedBy is the attribute "PostedBy" (S) of the item {At}.
-	PostedBy *field.String[Reply, string]
+	PostedBy *field.String[*Reply, string]
 	// Message is the attribute "Message" (large value) of the item {At}.
-	Message *field.Value[Reply, large.Value[string]]
+	Message *field.Value[*Reply, large.Value[string]]
 	// Picture is the attribute "Picture" (large value) of the item {At}.
-	Picture *field.Value[Reply, large.Value[[]byte]]
-}
+	Picture *field.Value[*Reply, large.Value[[]byte]]
+}{}, replyForm.Form)
 
-var forumForm = mapperimpl.Struct(mapperimpl.Funcs[Forum]{},
-	mapperimpl.Field("Name", "", func(v *Forum) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Category", "", func(v *Forum) *string { return &v.Category }, mapperimpl.String[string]()),
-	mapperimpl.Field("Threads", "", func(v *Forum) *int { return &v.Threads }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Messages", "", func(v *Forum) *int { return &v.Messages }, mapperimpl.Numeric[int]()),
-)
+var forumForm = mapperimpl.Struct(mapperimpl.Funcs[Forum]{})
 
-var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{},
-	mapperimpl.Field("Forum", "", func(v *Thread) *string { return &v.Forum }, mapperimpl.String[string]()),
-	mapperimpl.Field("Subject", "", func(v *Thread) *string { return &v.Subject }, mapperimpl.String[string]()),
-	mapperimpl.Field("Message", "", func(v *Thread) *string { return &v.Message }, mapperimpl.String[string]()),
-	mapperimpl.Field("PostedBy", "", func(v *Thread) *string { return &v.PostedBy }, mapperimpl.String[string]()),
-	mapperimpl.Field("LastPost", "", func(v *Thread) *time.Time { return &v.LastPost }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Unanswered", "", func(v *Thread) *string { return &v.Unanswered }, mapperimpl.String[string]()),
-	mapperimpl.Field("Views", "", func(v *Thread) *int { return &v.Views }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field(
-		"Tags", ",stringset", func(v *Thread) *[]string { return &v.Tags },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-)
+var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{})
 
 var replyForm = mapperimpl.Struct(mapperimpl.Funcs[Reply]{},
-	mapperimpl.Field("Forum", "", func(v *Reply) *string { return &v.Forum }, mapperimpl.String[string]()),
-	mapperimpl.Field("Subject", "", func(v *Reply) *string { return &v.Subject }, mapperimpl.String[string]()),
-	mapperimpl.Field("At", "", func(v *Reply) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("PostedBy", "", func(v *Reply) *string { return &v.PostedBy }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Message", "", func(v *Reply) *large.Value[string] { return &v.Message },
-		mapperimpl.Opaque[large.Value[string]](),
-	),
-	mapperimpl.Field(
-		"Picture", "", func(v *Reply) *large.Value[[]byte] { return &v.Picture },
-		mapperimpl.Opaque[large.Value[[]byte]](),
-	),
+	mapperimpl.Field("Message", mapperimpl.Opaque[large.Value[string]]().Form),
+	mapperimpl.Field("Picture", mapperimpl.Opaque[large.Value[[]byte]]().Form),
 )
 
 // ItemizeCodec returns the generated codec, for package mapper.
@@ -716,62 +670,52 @@ func (*Reply) ItemizeCodec(*Reply) *mapperimpl.Codec[Reply] {
 	return &mapperimpl.Codec[Reply]{Layout: "67a691bcbe514a5dd4a63bbf", Table: replyForm}
 }
 
-type forumLayout_changed_run_go_generate = struct {
-	_        struct{} `ddb:"table=Forum,hash=Name,range=-"`
-	Name     string   `ddb:"pk={Name}"`
-	Category string
-	Threads  int
-	Messages int
+func _() {
+	type forumLayout_changed_run_go_generate = struct {
+		_        struct{} `ddb:"table=Forum,hash=Name,range=-"`
+		Name     string   `ddb:"pk={Name}"`
+		Category string
+		Threads  int
+		Messages int
+	}
+	var _ forumLayout_changed_run_go_generate = Forum{}
+	type threadLayout_changed_run_go_generate = struct {
+		_          struct{}  `ddb:"table=Thread,hash=ForumName,range=Subject"`
+		_          struct{}  `ddb:"index=LastPostIndex,local,range=LastPostAt,sk={LastPost}"`
+		_          struct{}  `ddb:"index=UnansweredIndex,pk={Unanswered},range=LastPostAt,sk={LastPost},project='PostedBy,Views'"`
+		Forum      string    `ddb:"pk={Forum}"`
+		Subject    string    `ddb:"sk={Subject}"`
+		Message    string    `ddb:"sk={Subject}"`
+		PostedBy   string    `ddb:"sk={Subject}"`
+		LastPost   time.Time `ddb:"sk={Subject}"`
+		Unanswered string    `ddb:"sk={Subject}"`
+		Views      int       `ddb:"sk={Subject}"`
+		Tags       []string  `ddb:"sk={Subject}" dynamodbav:",stringset"`
+	}
+	var _ threadLayout_changed_run_go_generate = Thread{}
+	type replyLayout_changed_run_go_generate = struct {
+		_        struct{} `ddb:"table=Reply,hash=Id,range=ReplyDateTime"`
+		_        struct{} `ddb:"index=PostedByIndex,pk={PostedBy},range=ReplyDateTime"`
+		Forum    string   `ddb:"pk={Forum}#{Subject}"`
+		Subject  string
+		At       time.Time           `ddb:"sk={At}"`
+		PostedBy string              `ddb:"sk={At}"`
+		Message  large.Value[string] `ddb:"sk={At},compress=zstd,chunk,table=ReplyChunks,inline=8KB,preview=40"`
+		Picture  large.Value[[]byte] `ddb:"sk={At},s3=pictures,inline=1KB"`
+	}
+	var _ replyLayout_changed_run_go_generate = Reply{}
+	var _ interface {
+		MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
+	} = (*large.Value[string])(nil)
+	var _ interface {
+		MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
+	} = (*large.Value[[]byte])(nil)
+	var _ mapperimpl.LacksMethods = struct {
+		*Forum
+		*Thread
+		*Reply
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ forumLayout_changed_run_go_generate = Forum{}
-var _ mapperimpl.LacksMethods = struct {
-	*Forum
-	mapperimpl.NoMethods
-}{}
-
-type threadLayout_changed_run_go_generate = struct {
-	_          struct{}  `ddb:"table=Thread,hash=ForumName,range=Subject"`
-	_          struct{}  `ddb:"index=LastPostIndex,local,range=LastPostAt,sk={LastPost}"`
-	_          struct{}  `ddb:"index=UnansweredIndex,pk={Unanswered},range=LastPostAt,sk={LastPost},project='PostedBy,Views'"`
-	Forum      string    `ddb:"pk={Forum}"`
-	Subject    string    `ddb:"sk={Subject}"`
-	Message    string    `ddb:"sk={Subject}"`
-	PostedBy   string    `ddb:"sk={Subject}"`
-	LastPost   time.Time `ddb:"sk={Subject}"`
-	Unanswered string    `ddb:"sk={Subject}"`
-	Views      int       `ddb:"sk={Subject}"`
-	Tags       []string  `ddb:"sk={Subject}" dynamodbav:",stringset"`
-}
-
-var _ threadLayout_changed_run_go_generate = Thread{}
-var _ mapperimpl.LacksMethods = struct {
-	*Thread
-	mapperimpl.NoMethods
-}{}
-
-type replyLayout_changed_run_go_generate = struct {
-	_        struct{} `ddb:"table=Reply,hash=Id,range=ReplyDateTime"`
-	_        struct{} `ddb:"index=PostedByIndex,pk={PostedBy},range=ReplyDateTime"`
-	Forum    string   `ddb:"pk={Forum}#{Subject}"`
-	Subject  string
-	At       time.Time           `ddb:"sk={At}"`
-	PostedBy string              `ddb:"sk={At}"`
-	Message  large.Value[string] `ddb:"sk={At},compress=zstd,chunk,table=ReplyChunks,inline=8KB,preview=40"`
-	Picture  large.Value[[]byte] `ddb:"sk={At},s3=pictures,inline=1KB"`
-}
-
-var _ replyLayout_changed_run_go_generate = Reply{}
-var _ mapperimpl.LacksMethods = struct {
-	*Reply
-	mapperimpl.NoMethods
-}{}
-var _ interface {
-	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
-} = (*large.Value[string])(nil)
-
-var _ interface {
-	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
-} = (*large.Value[[]byte])(nil)
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

@@ -27,12 +27,12 @@ func OrderByCustomer(customer string) *orderQuery {
 type OrderKey struct{ *orderNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *OrderKey) Patch(changes ...field.Change[Order]) *mapper.ItemPatch[Order, Order] {
+func (n *OrderKey) Patch(changes ...field.Change[Order]) *mapper.ItemPatch[Order, *Order] {
 	return mapperimpl.Patch(n.orderNode, changes)
 }
 
 // Root selects the root item, ORDER#{N:06}#HEAD.
-func (n *OrderKey) Root() *mapper.ItemNode[Order, Order] {
+func (n *OrderKey) Root() *mapper.ItemNode[Order, *Order] {
 	return mapperimpl.Item[Order, Order](mapperimpl.Items(n.orderNode, 0, 3), 0)
 }
 
@@ -63,32 +63,36 @@ func newOrderQuery(at *orderNode) *orderQuery {
 
 // orderKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:03}.
 type orderKeyLines struct {
+	at *orderNode
+	orderLineQuery
 	orderLineItems
 	orderLineIntValues
 }
 
 func newOrderKeyLines(at *orderNode) *orderKeyLines {
-	return &orderKeyLines{orderLineItems{orderLineMethods{at}, 1}, orderLineIntValues{at}}
+	return &orderKeyLines{at, *mapperimpl.Elements[Line](at), orderLineItems{at, 1}, orderLineIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:03}.
-func (n *orderKeyLines) Line(line int) *mapper.ItemNode[Order, Line] {
-	return mapperimpl.Element[Order, Line](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 1)
+func (n *orderKeyLines) Line(line int) *mapper.ItemNode[Order, *Line] {
+	return mapperimpl.Element[Order, Line](mapperimpl.Next(n.at, 4, mapperimpl.IntValue(line)), 1)
 }
 
 // orderKeyPrices is a selection, with the methods of a query, that can be narrowed by {Line:03}.
 type orderKeyPrices struct {
+	at *orderNode
+	orderPriceQuery
 	orderPriceItems
 	orderPriceIntValues
 }
 
 func newOrderKeyPrices(at *orderNode) *orderKeyPrices {
-	return &orderKeyPrices{orderPriceItems{orderPriceMethods{at}, 2}, orderPriceIntValues{at}}
+	return &orderKeyPrices{at, *mapperimpl.Elements[Price](at), orderPriceItems{at, 2}, orderPriceIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:03}.
-func (n *orderKeyPrices) Line(line int) *mapper.ItemNode[Order, Price] {
-	return mapperimpl.Element[Order, Price](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 2)
+func (n *orderKeyPrices) Line(line int) *mapper.ItemNode[Order, *Price] {
+	return mapperimpl.Element[Order, Price](mapperimpl.Next(n.at, 4, mapperimpl.IntValue(line)), 2)
 }
 
 type orderNode = query.Node[Order]
@@ -169,344 +173,155 @@ func (n *orderEntitiesFlatQuery) Roots() *query.Query[Order, Order] { return n.Q
 
 type orderEntitiesIntValues struct{ base *orderNode }
 
-func (n *orderEntitiesIntValues) of(at *orderNode) *query.Query[Order, Order] {
-	return query.Of[Order](at)
-}
-
 // Between selects the items from one value to another, both included.
 func (n *orderEntitiesIntValues) Between(from, to int) *query.Query[Order, Order] {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+	return query.Of[Order](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
 func (n *orderEntitiesIntValues) AtLeast(from int) *query.Query[Order, Order] {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+	return query.Of[Order](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
 func (n *orderEntitiesIntValues) AtMost(to int) *query.Query[Order, Order] {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+	return query.Of[Order](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
-type orderLineMethods struct{ *orderNode }
-
-// Query returns the query, which has more methods than these.
-func (n *orderLineMethods) Query() *query.Query[Order, Line] { return query.Of[Line](n.orderNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *orderLineMethods) All(
-	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
-) iter.Seq2[Line, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *orderLineMethods) Refs(
-	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Line], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *orderLineMethods) Collect(
-	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
-) ([]Line, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *orderLineMethods) Page(
-	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
-) (*query.Page[Line], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *orderLineMethods) Count(
-	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *orderLineMethods) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *orderLineMethods) Filter(conditions ...field.Condition[Line]) *query.Query[Order, Line] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *orderLineMethods) Project(fields ...field.Of[Line]) *query.Query[Order, Line] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *orderLineMethods) Limit(first int) *query.Query[Order, Line] { return n.Query().Limit(first) }
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *orderLineMethods) Reverse() *query.Query[Order, Line] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *orderLineMethods) After(page query.Cursor) *query.Query[Order, Line] {
-	return n.Query().After(page)
-}
+type orderLineQuery = query.Elements[Order, Line]
 
 type orderLineItems struct {
-	orderLineMethods
+	base *orderNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *orderLineItems) Add(element Line) *mapper.Patch[Order] {
-	return mapperimpl.Add(n.orderNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *orderLineItems) Put(element Line) *mapper.Patch[Order] {
-	return mapperimpl.Put(n.orderNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// orderLineQuery is a selection of elements, and has the methods of a query.
-type orderLineQuery struct{ orderLineMethods }
 
 type orderLineIntValues struct{ base *orderNode }
 
-func (n *orderLineIntValues) of(at *orderNode) *orderLineQuery {
-	return &orderLineQuery{orderLineMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *orderLineIntValues) Between(from, to int) *orderLineQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *orderLineIntValues) Between(from, to int) *query.Elements[Order, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *orderLineIntValues) AtLeast(from int) *orderLineQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *orderLineIntValues) AtLeast(from int) *query.Elements[Order, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *orderLineIntValues) AtMost(to int) *orderLineQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *orderLineIntValues) AtMost(to int) *query.Elements[Order, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
-type orderPriceMethods struct{ *orderNode }
-
-// Query returns the query, which has more methods than these.
-func (n *orderPriceMethods) Query() *query.Query[Order, Price] { return query.Of[Price](n.orderNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *orderPriceMethods) All(
-	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
-) iter.Seq2[Price, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *orderPriceMethods) Refs(
-	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Price], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *orderPriceMethods) Collect(
-	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
-) ([]Price, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *orderPriceMethods) Page(
-	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
-) (*query.Page[Price], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *orderPriceMethods) Count(
-	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *orderPriceMethods) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *orderPriceMethods) Filter(conditions ...field.Condition[Price]) *query.Query[Order, Price] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *orderPriceMethods) Project(fields ...field.Of[Price]) *query.Query[Order, Price] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *orderPriceMethods) Limit(first int) *query.Query[Order, Price] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *orderPriceMethods) Reverse() *query.Query[Order, Price] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *orderPriceMethods) After(page query.Cursor) *query.Query[Order, Price] {
-	return n.Query().After(page)
-}
+type orderPriceQuery = query.Elements[Order, Price]
 
 type orderPriceItems struct {
-	orderPriceMethods
+	base *orderNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *orderPriceItems) Add(element Price) *mapper.Patch[Order] {
-	return mapperimpl.Add(n.orderNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *orderPriceItems) Put(element Price) *mapper.Patch[Order] {
-	return mapperimpl.Put(n.orderNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// orderPriceQuery is a selection of elements, and has the methods of a query.
-type orderPriceQuery struct{ orderPriceMethods }
 
 type orderPriceIntValues struct{ base *orderNode }
 
-func (n *orderPriceIntValues) of(at *orderNode) *orderPriceQuery {
-	return &orderPriceQuery{orderPriceMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *orderPriceIntValues) Between(from, to int) *orderPriceQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *orderPriceIntValues) Between(from, to int) *query.Elements[Order, Price] {
+	return mapperimpl.Elements[Price](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *orderPriceIntValues) AtLeast(from int) *orderPriceQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *orderPriceIntValues) AtLeast(from int) *query.Elements[Order, Price] {
+	return mapperimpl.Elements[Price](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *orderPriceIntValues) AtMost(to int) *orderPriceQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *orderPriceIntValues) AtMost(to int) *query.Elements[Order, Price] {
+	return mapperimpl.Elements[Price](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // OrderFields has the stored fields of an Order: for patches, conditions, filters and projections.
-var OrderFields = mapperimpl.Handles[orderHandles](orderForm)
-
-// orderHandles is the type of OrderFields.
-type orderHandles struct {
+var OrderFields = *mapperimpl.Handles(&struct {
 	// Status is the attribute "Status" (S) of the item ORDER#{N:06}#HEAD.
-	Status *field.String[Order, string]
-}
+	Status *field.String[*Order, string]
+}{}, orderForm.Form)
 
 // LineFields has the stored fields of a Line: for patches, conditions, filters and projections.
-var LineFields = mapperimpl.Handles[lineHandles](lineForm)
-
-// lineHandles is the type of LineFields.
-type lineHandles struct {
+var LineFields = *mapperimpl.Handles(&struct {
 	// SKU is the attribute "SKU" (S) of each item ORDER#{^N:06}#LINE#{Line:03}.
-	SKU *field.String[Line, string]
+	SKU *field.String[*Line, string]
 	// Count is the attribute "Count" (N) of each item ORDER#{^N:06}#LINE#{Line:03}.
-	Count *field.Number[Line, int]
-}
+	Count *field.Number[*Line, int]
+}{}, lineForm.Form)
 
 // PriceFields has the stored fields of a Price: for patches, conditions, filters and projections.
-var PriceFields = mapperimpl.Handles[priceHandles](priceForm)
-
-// priceHandles is the type of PriceFields.
-type priceHandles struct {
+var PriceFields = *mapperimpl.Handles(&struct {
 	// Cents is the attribute "Cents" (N) of each item ORDER#{^N:06}#PRICE#{Line:03}.
-	Cents *field.Number[Price, int]
-}
+	Cents *field.Number[*Price, int]
+}{}, priceForm.Form)
 
 var orderForm = mapperimpl.Struct(mapperimpl.Funcs[Order]{},
-	mapperimpl.Field("Customer", "", func(v *Order) *string { return &v.Customer }, mapperimpl.String[string]()),
-	mapperimpl.Field("N", "", func(v *Order) *int { return &v.N }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Status", "", func(v *Order) *string { return &v.Status }, mapperimpl.String[string]()),
-	mapperimpl.Field("Lines", "", func(v *Order) *[]Line { return &v.Lines }, mapperimpl.Slice[[]Line](lineForm)),
-	mapperimpl.Field("Prices", "", func(v *Order) *[]Price { return &v.Prices }, mapperimpl.Slice[[]Price](priceForm)),
+	mapperimpl.Field("Lines", mapperimpl.Slice[[]Line](lineForm).Form),
+	mapperimpl.Field("Prices", mapperimpl.Slice[[]Price](priceForm).Form),
 )
 
-var lineForm = mapperimpl.Struct(mapperimpl.Funcs[Line]{Same: sameLine, Clone: mapperimpl.Copy[Line]},
-	mapperimpl.Field("Line", "", func(v *Line) *int { return &v.Line }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("SKU", "", func(v *Line) *string { return &v.SKU }, mapperimpl.String[string]()),
-	mapperimpl.Field("Count", "", func(v *Line) *int { return &v.Count }, mapperimpl.Numeric[int]()),
-)
+var lineForm = mapperimpl.Struct(mapperimpl.Funcs[Line]{Same: sameLine, Clone: mapperimpl.Copy[Line]})
 
-func sameLine(a, b *Line) bool {
-	return a.Line == b.Line &&
-		a.SKU == b.SKU &&
-		a.Count == b.Count
-}
+func sameLine(a, b *Line) bool { return *a == *b }
 
-var priceForm = mapperimpl.Struct(mapperimpl.Funcs[Price]{Same: samePrice, Clone: mapperimpl.Copy[Price]},
-	mapperimpl.Field("Line", "", func(v *Price) *int { return &v.Line }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Cents", "", func(v *Price) *int { return &v.Cents }, mapperimpl.Numeric[int]()),
-)
+var priceForm = mapperimpl.Struct(mapperimpl.Funcs[Price]{Same: samePrice, Clone: mapperimpl.Copy[Price]})
 
-func samePrice(a, b *Price) bool {
-	return a.Line == b.Line &&
-		a.Cents == b.Cents
-}
+func samePrice(a, b *Price) bool { return *a == *b }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Order) ItemizeCodec(*Order) *mapperimpl.Codec[Order] {
 	return &mapperimpl.Codec[Order]{Layout: "d3b1782aa4ef1756a4d28dbd", Table: orderForm}
 }
 
-type orderLayout_changed_run_go_generate = struct {
-	_        struct{} `ddb:"table=shop"`
-	_        struct{} `ddb:"table=prices,range=SK,name=PriceTable"`
-	Customer string   `ddb:"pk=CUSTOMER#{Customer}"`
-	N        int      `ddb:"sk=ORDER#{N:06}#HEAD"`
-	Status   string   `ddb:"sk=ORDER#{N:06}#HEAD"`
-	Lines    []Line   `ddb:"sk=ORDER#{^N:06}#LINE#{Line:03}"`
-	Prices   []Price  `ddb:"table=prices,sk=ORDER#{^N:06}#PRICE#{Line:03}"`
+func _() {
+	type orderLayout_changed_run_go_generate = struct {
+		_        struct{} `ddb:"table=shop"`
+		_        struct{} `ddb:"table=prices,range=SK,name=PriceTable"`
+		Customer string   `ddb:"pk=CUSTOMER#{Customer}"`
+		N        int      `ddb:"sk=ORDER#{N:06}#HEAD"`
+		Status   string   `ddb:"sk=ORDER#{N:06}#HEAD"`
+		Lines    []Line   `ddb:"sk=ORDER#{^N:06}#LINE#{Line:03}"`
+		Prices   []Price  `ddb:"table=prices,sk=ORDER#{^N:06}#PRICE#{Line:03}"`
+	}
+	var _ orderLayout_changed_run_go_generate = Order{}
+	type lineLayout_changed_run_go_generate = struct {
+		Line  int
+		SKU   string
+		Count int
+	}
+	var _ lineLayout_changed_run_go_generate = Line{}
+	type priceLayout_changed_run_go_generate = struct {
+		Line  int
+		Cents int
+	}
+	var _ priceLayout_changed_run_go_generate = Price{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Order
+		*Line
+		*Price
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ orderLayout_changed_run_go_generate = Order{}
-var _ mapperimpl.LacksMethods = struct {
-	*Order
-	mapperimpl.NoMethods
-}{}
-
-type lineLayout_changed_run_go_generate = struct {
-	Line  int
-	SKU   string
-	Count int
-}
-
-var _ lineLayout_changed_run_go_generate = Line{}
-var _ mapperimpl.LacksMethods = struct {
-	*Line
-	mapperimpl.NoMethods
-}{}
-
-type priceLayout_changed_run_go_generate = struct {
-	Line  int
-	Cents int
-}
-
-var _ priceLayout_changed_run_go_generate = Price{}
-var _ mapperimpl.LacksMethods = struct {
-	*Price
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

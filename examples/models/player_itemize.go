@@ -4,7 +4,6 @@ package models
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -22,12 +21,12 @@ func PlayerByID(id string) *PlayerKey {
 type PlayerKey struct{ *playerNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *PlayerKey) Patch(changes ...field.Change[Player]) *mapper.ItemPatch[Player, Player] {
+func (n *PlayerKey) Patch(changes ...field.Change[Player]) *mapper.ItemPatch[Player, *Player] {
 	return mapperimpl.Patch(n.playerNode, changes)
 }
 
 // Root selects the root item, PROFILE.
-func (n *PlayerKey) Root() *mapper.ItemNode[Player, Player] {
+func (n *PlayerKey) Root() *mapper.ItemNode[Player, *Player] {
 	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 0, 1), 0)
 }
 
@@ -35,12 +34,12 @@ func (n *PlayerKey) Root() *mapper.ItemNode[Player, Player] {
 func (n *PlayerKey) STAT() *query.Node[Player] { return mapperimpl.Prefix(n.playerNode, 0, "STAT#") }
 
 // Score selects STAT#Score.
-func (n *PlayerKey) Score() *mapper.ItemNode[Player, Score] {
+func (n *PlayerKey) Score() *mapper.ItemNode[Player, *Score] {
 	return mapperimpl.Item[Player, Score](mapperimpl.Items(n.playerNode, 1, 1), 1)
 }
 
 // Avatar selects AVATAR.
-func (n *PlayerKey) Avatar() *mapper.ItemNode[Player, Avatar] {
+func (n *PlayerKey) Avatar() *mapper.ItemNode[Player, *Avatar] {
 	return mapperimpl.Item[Player, Avatar](mapperimpl.Items(n.playerNode, 2, 1), 2)
 }
 
@@ -52,26 +51,26 @@ func (n *PlayerKey) Matches() *playerKeyMatches {
 
 // Friends selects FRIEND#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
 func (n *PlayerKey) Friends() *playerKeyFriends {
-	return &playerKeyFriends{playerFriendItems{playerFriendMethods{mapperimpl.Items(n.playerNode, 4, 1)}, 4}}
+	return newPlayerKeyFriends(mapperimpl.Items(n.playerNode, 4, 1))
 }
 
 // Titles selects TITLE#{.}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or Value.
 func (n *PlayerKey) Titles() *playerKeyTitles {
-	return &playerKeyTitles{playerStringItems{playerStringMethods{mapperimpl.Items(n.playerNode, 5, 1)}, 5}}
+	return newPlayerKeyTitles(mapperimpl.Items(n.playerNode, 5, 1))
 }
 
 // Session selects SESSION.
-func (n *PlayerKey) Session() *mapper.ItemNode[Player, Session] {
+func (n *PlayerKey) Session() *mapper.ItemNode[Player, *Session] {
 	return mapperimpl.Item[Player, Session](mapperimpl.Items(n.playerNode, 6, 1), 6)
 }
 
 // Notes selects NOTES.
-func (n *PlayerKey) Notes() *mapper.ItemNode[Player, Player] {
+func (n *PlayerKey) Notes() *mapper.ItemNode[Player, *Player] {
 	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 7, 1), 7)
 }
 
 // WorldRank selects STAT#Rank.
-func (n *PlayerKey) WorldRank() *mapper.ItemNode[Player, Player] {
+func (n *PlayerKey) WorldRank() *mapper.ItemNode[Player, *Player] {
 	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 8, 1), 8)
 }
 
@@ -83,205 +82,158 @@ func (n *PlayerKey) Results() *playerKeyResults {
 
 // playerKeyMatches is a selection, with the methods of a query, that can be narrowed by {Start}.
 type playerKeyMatches struct {
+	at *playerNode
+	playerMatchQuery
 	playerMatchItems
 	playerMatchHours
 }
 
 func newPlayerKeyMatches(at *playerNode) *playerKeyMatches {
-	return &playerKeyMatches{playerMatchItems{playerMatchMethods{at}, 3}, playerMatchHours{at}}
+	return &playerKeyMatches{at, *mapperimpl.Elements[Match](at), playerMatchItems{at, 3}, playerMatchHours{at}}
 }
 
 // Start narrows the selection to one {Start}. It has the methods of a query. Narrow it by BeginsWith or ID.
 func (n *playerKeyMatches) Start(start time.Time) *playerKeyMatchesStart {
-	return &playerKeyMatchesStart{playerMatchMethods{mapperimpl.Next(n.playerNode, 3, mapperimpl.TimeValue(start))}}
+	return newPlayerKeyMatchesStart(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(start)))
 }
 
 // playerKeyMatchesStart is a selection, with the methods of a query, that can be narrowed by {ID}.
-type playerKeyMatchesStart struct{ playerMatchMethods }
+type playerKeyMatchesStart struct {
+	at *playerNode
+	playerMatchQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *playerKeyMatchesStart) BeginsWith(begin string) *playerMatchQuery {
-	return &playerMatchQuery{playerMatchMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
+func newPlayerKeyMatchesStart(at *playerNode) *playerKeyMatchesStart {
+	return &playerKeyMatchesStart{at, *mapperimpl.Elements[Match](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *playerKeyMatchesStart) BeginsWith(begin string) *query.Elements[Player, Match] {
+	return mapperimpl.Elements[Match](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // ID narrows the selection to one {ID}.
-func (n *playerKeyMatchesStart) ID(id string) *mapper.ItemNode[Player, Match] {
-	return mapperimpl.Element[Player, Match](mapperimpl.Next(n.playerNode, 4, mapperimpl.StringValue(id)), 3)
+func (n *playerKeyMatchesStart) ID(id string) *mapper.ItemNode[Player, *Match] {
+	return mapperimpl.Element[Player, Match](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(id)), 3)
 }
 
 // playerKeyFriends is a selection, with the methods of a query, that can be narrowed by {key}.
-type playerKeyFriends struct{ playerFriendItems }
+type playerKeyFriends struct {
+	at *playerNode
+	playerFriendQuery
+	playerFriendItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *playerKeyFriends) BeginsWith(begin string) *playerFriendQuery {
-	return &playerFriendQuery{playerFriendMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
+func newPlayerKeyFriends(at *playerNode) *playerKeyFriends {
+	return &playerKeyFriends{at, *mapperimpl.Elements[Friend](at), playerFriendItems{at, 4}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *playerKeyFriends) BeginsWith(begin string) *query.Elements[Player, Friend] {
+	return mapperimpl.Elements[Friend](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Key narrows the selection to one {key}.
-func (n *playerKeyFriends) Key(key string) *mapper.ItemNode[Player, Friend] {
-	return mapperimpl.Element[Player, Friend](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(key)), 4)
+func (n *playerKeyFriends) Key(key string) *mapper.ItemNode[Player, *Friend] {
+	return mapperimpl.Element[Player, Friend](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(key)), 4)
 }
 
 // playerKeyTitles is a selection, with the methods of a query, that can be narrowed by {.}.
-type playerKeyTitles struct{ playerStringItems }
+type playerKeyTitles struct {
+	at *playerNode
+	playerStringQuery
+	playerStringItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *playerKeyTitles) BeginsWith(begin string) *playerStringQuery {
-	return &playerStringQuery{playerStringMethods{mapperimpl.BeginsWith(n.playerNode, begin)}}
+func newPlayerKeyTitles(at *playerNode) *playerKeyTitles {
+	return &playerKeyTitles{at, *mapperimpl.Elements[string](at), playerStringItems{at, 5}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *playerKeyTitles) BeginsWith(begin string) *query.Elements[Player, string] {
+	return mapperimpl.Elements[string](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Value narrows the selection to one {.}.
-func (n *playerKeyTitles) Value(value string) *mapper.ItemNode[Player, string] {
-	return mapperimpl.Element[Player, string](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(value)), 5)
+func (n *playerKeyTitles) Value(value string) *mapper.ItemNode[Player, *string] {
+	return mapperimpl.Element[Player, string](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(value)), 5)
 }
 
 // playerKeyResults is a selection, with the methods of a query, that can be narrowed by {key:sortable}.
 type playerKeyResults struct {
+	at *playerNode
+	playerResultQuery
 	playerResultItems
 	playerResultIntValues
 }
 
 func newPlayerKeyResults(at *playerNode) *playerKeyResults {
-	return &playerKeyResults{playerResultItems{playerResultMethods{at}, 9}, playerResultIntValues{at}}
+	return &playerKeyResults{at, *mapperimpl.Elements[Result](at), playerResultItems{at, 9}, playerResultIntValues{at}}
 }
 
 // Key narrows the selection to one {key:sortable}.
-func (n *playerKeyResults) Key(key int) *mapper.ItemNode[Player, Result] {
-	return mapperimpl.Element[Player, Result](mapperimpl.Next(n.playerNode, 2, mapperimpl.IntValue(key)), 9)
+func (n *playerKeyResults) Key(key int) *mapper.ItemNode[Player, *Result] {
+	return mapperimpl.Element[Player, Result](mapperimpl.Next(n.at, 2, mapperimpl.IntValue(key)), 9)
 }
 
 type playerNode = query.Node[Player]
 
-type playerMatchMethods struct{ *playerNode }
-
-// Query returns the query, which has more methods than these.
-func (n *playerMatchMethods) Query() *query.Query[Player, Match] {
-	return query.Of[Match](n.playerNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *playerMatchMethods) All(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) iter.Seq2[Match, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *playerMatchMethods) Refs(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Match], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *playerMatchMethods) Collect(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) ([]Match, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *playerMatchMethods) Page(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) (*query.Page[Match], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *playerMatchMethods) Count(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *playerMatchMethods) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *playerMatchMethods) Filter(conditions ...field.Condition[Match]) *query.Query[Player, Match] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *playerMatchMethods) Project(fields ...field.Of[Match]) *query.Query[Player, Match] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *playerMatchMethods) Limit(first int) *query.Query[Player, Match] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *playerMatchMethods) Reverse() *query.Query[Player, Match] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *playerMatchMethods) After(page query.Cursor) *query.Query[Player, Match] {
-	return n.Query().After(page)
-}
+type playerMatchQuery = query.Elements[Player, Match]
 
 type playerMatchItems struct {
-	playerMatchMethods
+	base *playerNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *playerMatchItems) Add(element Match) *mapper.Patch[Player] {
-	return mapperimpl.Add(n.playerNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *playerMatchItems) Put(element Match) *mapper.Patch[Player] {
-	return mapperimpl.Put(n.playerNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// playerMatchQuery is a selection of elements, and has the methods of a query.
-type playerMatchQuery struct{ playerMatchMethods }
 
 type playerMatchHours struct{ base *playerNode }
 
-func (n *playerMatchHours) of(at *playerNode) *playerMatchQuery {
-	return &playerMatchQuery{playerMatchMethods{at}}
-}
-
 // Year selects the items of a year, in UTC or a location.
-func (n *playerMatchHours) Year(year int, in ...*time.Location) *playerMatchQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *playerMatchHours) Year(year int, in ...*time.Location) *query.Elements[Player, Match] {
+	return mapperimpl.Elements[Match](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *playerMatchHours) Month(year int, month time.Month, in ...*time.Location) *playerMatchQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *playerMatchHours) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Player, Match] {
+	return mapperimpl.Elements[Match](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *playerMatchHours) Day(year int, month time.Month, day int, in ...*time.Location) *playerMatchQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *playerMatchHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) *query.Elements[Player, Match] {
+	return mapperimpl.Elements[Match](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *playerMatchHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *playerMatchQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+func (n *playerMatchHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) *query.Elements[Player, Match] {
+	return mapperimpl.Elements[Match](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *playerMatchHours) Between(from, to time.Time) *playerMatchQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *playerMatchHours) Between(from, to time.Time) *query.Elements[Player, Match] {
+	return mapperimpl.Elements[Match](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *playerMatchHours) Before(to time.Time) *playerMatchQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *playerMatchHours) Before(to time.Time) *query.Elements[Player, Match] {
+	return mapperimpl.Elements[Match](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *playerMatchHours) Since(from time.Time) *playerMatchHoursSince {
-	return &playerMatchHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &playerMatchHoursSince{*mapperimpl.Elements[Match](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // playerMatchHoursSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -292,477 +244,187 @@ type playerMatchHoursSince struct {
 }
 
 // Before selects those before another time.
-func (n *playerMatchHoursSince) Before(to time.Time) *playerMatchQuery {
+func (n *playerMatchHoursSince) Before(to time.Time) *query.Elements[Player, Match] {
 	return n.times.Between(n.from, to)
 }
 
-type playerFriendMethods struct{ *playerNode }
-
-// Query returns the query, which has more methods than these.
-func (n *playerFriendMethods) Query() *query.Query[Player, Friend] {
-	return query.Of[Friend](n.playerNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *playerFriendMethods) All(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) iter.Seq2[Friend, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *playerFriendMethods) Refs(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Friend], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *playerFriendMethods) Collect(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) ([]Friend, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *playerFriendMethods) Page(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) (*query.Page[Friend], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *playerFriendMethods) Count(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *playerFriendMethods) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *playerFriendMethods) Filter(conditions ...field.Condition[Friend]) *query.Query[Player, Friend] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *playerFriendMethods) Project(fields ...field.Of[Friend]) *query.Query[Player, Friend] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *playerFriendMethods) Limit(first int) *query.Query[Player, Friend] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *playerFriendMethods) Reverse() *query.Query[Player, Friend] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *playerFriendMethods) After(page query.Cursor) *query.Query[Player, Friend] {
-	return n.Query().After(page)
-}
+type playerFriendQuery = query.Elements[Player, Friend]
 
 type playerFriendItems struct {
-	playerFriendMethods
+	base *playerNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *playerFriendItems) Add(k string, element Friend) *mapper.Patch[Player] {
-	return mapperimpl.Add(n.playerNode, n.item, k, element)
+	return mapperimpl.Add(n.base, n.item, k, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *playerFriendItems) Put(k string, element Friend) *mapper.Patch[Player] {
-	return mapperimpl.Put(n.playerNode, n.item, k, element)
+	return mapperimpl.Put(n.base, n.item, k, &element)
 }
 
 // Map reads the whole map.
 func (n *playerFriendItems) Map(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (all map[string]Friend, err error) {
-	err = mapperimpl.Entries(ctx, n.playerNode, src, options, &all)
+	err = mapperimpl.Entries(ctx, n.base, src, options, &all)
 	return all, err
 }
 
-// playerFriendQuery is a selection of elements, and has the methods of a query.
-type playerFriendQuery struct{ playerFriendMethods }
-
-type playerStringMethods struct{ *playerNode }
-
-// Query returns the query, which has more methods than these.
-func (n *playerStringMethods) Query() *query.Query[Player, string] {
-	return query.Of[string](n.playerNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *playerStringMethods) All(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) iter.Seq2[string, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *playerStringMethods) Refs(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) iter.Seq2[query.Ref[string], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *playerStringMethods) Collect(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) ([]string, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *playerStringMethods) Page(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) (*query.Page[string], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *playerStringMethods) Count(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *playerStringMethods) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *playerStringMethods) Filter(conditions ...field.Condition[string]) *query.Query[Player, string] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *playerStringMethods) Project(fields ...field.Of[string]) *query.Query[Player, string] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *playerStringMethods) Limit(first int) *query.Query[Player, string] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *playerStringMethods) Reverse() *query.Query[Player, string] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *playerStringMethods) After(page query.Cursor) *query.Query[Player, string] {
-	return n.Query().After(page)
-}
+type playerStringQuery = query.Elements[Player, string]
 
 type playerStringItems struct {
-	playerStringMethods
+	base *playerNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *playerStringItems) Add(element string) *mapper.Patch[Player] {
-	return mapperimpl.Add(n.playerNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *playerStringItems) Put(element string) *mapper.Patch[Player] {
-	return mapperimpl.Put(n.playerNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
 
-// playerStringQuery is a selection of elements, and has the methods of a query.
-type playerStringQuery struct{ playerStringMethods }
-
-type playerResultMethods struct{ *playerNode }
-
-// Query returns the query, which has more methods than these.
-func (n *playerResultMethods) Query() *query.Query[Player, Result] {
-	return query.Of[Result](n.playerNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *playerResultMethods) All(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) iter.Seq2[Result, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *playerResultMethods) Refs(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Result], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *playerResultMethods) Collect(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) ([]Result, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *playerResultMethods) Page(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) (*query.Page[Result], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *playerResultMethods) Count(
-	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *playerResultMethods) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *playerResultMethods) Filter(conditions ...field.Condition[Result]) *query.Query[Player, Result] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *playerResultMethods) Project(fields ...field.Of[Result]) *query.Query[Player, Result] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *playerResultMethods) Limit(first int) *query.Query[Player, Result] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *playerResultMethods) Reverse() *query.Query[Player, Result] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *playerResultMethods) After(page query.Cursor) *query.Query[Player, Result] {
-	return n.Query().After(page)
-}
+type playerResultQuery = query.Elements[Player, Result]
 
 type playerResultItems struct {
-	playerResultMethods
+	base *playerNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *playerResultItems) Add(k int, element Result) *mapper.Patch[Player] {
-	return mapperimpl.Add(n.playerNode, n.item, k, element)
+	return mapperimpl.Add(n.base, n.item, k, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *playerResultItems) Put(k int, element Result) *mapper.Patch[Player] {
-	return mapperimpl.Put(n.playerNode, n.item, k, element)
+	return mapperimpl.Put(n.base, n.item, k, &element)
 }
 
 // Map reads the whole map.
 func (n *playerResultItems) Map(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (all map[int]Result, err error) {
-	err = mapperimpl.Entries(ctx, n.playerNode, src, options, &all)
+	err = mapperimpl.Entries(ctx, n.base, src, options, &all)
 	return all, err
 }
 
-// playerResultQuery is a selection of elements, and has the methods of a query.
-type playerResultQuery struct{ playerResultMethods }
-
 type playerResultIntValues struct{ base *playerNode }
 
-func (n *playerResultIntValues) of(at *playerNode) *playerResultQuery {
-	return &playerResultQuery{playerResultMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *playerResultIntValues) Between(from, to int) *playerResultQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *playerResultIntValues) Between(from, to int) *query.Elements[Player, Result] {
+	return mapperimpl.Elements[Result](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *playerResultIntValues) AtLeast(from int) *playerResultQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *playerResultIntValues) AtLeast(from int) *query.Elements[Player, Result] {
+	return mapperimpl.Elements[Result](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *playerResultIntValues) AtMost(to int) *playerResultQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *playerResultIntValues) AtMost(to int) *query.Elements[Player, Result] {
+	return mapperimpl.Elements[Result](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // PlayerFields has the stored fields of a Player: for patches, conditions, filters and projections.
-var PlayerFields = mapperimpl.Handles[playerHandles](playerForm)
-
-// playerHandles is the type of PlayerFields.
-type playerHandles struct {
+var PlayerFields = *mapperimpl.Handles(&struct {
 	// Name is the attribute "Name" (S) of the item PROFILE.
-	Name *field.String[Player, string]
+	Name *field.String[*Player, string]
 	// Joined is the attribute "Joined" (S) of the item PROFILE.
-	Joined *field.Time[Player, time.Time]
+	Joined *field.Ordered[*Player, time.Time]
 	// Badges is the attribute "badges" (SS) of the item PROFILE.
-	Badges *field.Set[Player, string]
+	Badges *field.Set[*Player, string]
 	// Score is the item STAT#Score.
-	Score *field.Struct[Player, Score]
+	Score *field.Struct[*Player, Score]
 	// Avatar is the item AVATAR.
-	Avatar *field.Struct[Player, Avatar]
+	Avatar *field.Struct[*Player, Avatar]
 	// Session is the item SESSION.
-	Session *field.Struct[Player, Session]
+	Session *field.Struct[*Player, Session]
 	// Notes is the attribute "Notes" (M) of the item NOTES.
-	Notes *field.Map[Player, map[string]string, string, *field.String[Player, string]]
+	Notes *field.Map[*Player, map[string]string, string, *field.String[*Player, string]]
 	// Home is the attribute "Home" (M) of the item PROFILE.
-	Home *field.Struct[Player, Address]
+	Home *field.Struct[*Player, Address]
 	// Rank is the attribute "Rank" (N) of the item STAT#Rank.
-	Rank *field.Number[Player, int]
-}
+	Rank *field.Number[*Player, int]
+}{}, playerForm.Form)
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
-var AddressFields = mapperimpl.Handles[addressHandles](addressForm)
-
-// addressHandles is the type of AddressFields.
-type addressHandles struct {
+var AddressFields = *mapperimpl.Handles(&struct {
 	// Street is the entry "Street" (S) of a map.
-	Street *field.String[Address, string]
+	Street *field.String[*Address, string]
 	// City is the entry "City" (S) of a map.
-	City *field.String[Address, string]
-}
+	City *field.String[*Address, string]
+}{}, addressForm.Form)
 
 // ScoreFields has the stored fields of a Score: for patches, conditions, filters and projections.
-var ScoreFields = mapperimpl.Handles[scoreHandles](scoreForm)
-
-// scoreHandles is the type of ScoreFields.
-type scoreHandles struct {
+var ScoreFields = *mapperimpl.Handles(&struct {
 	// Points is the attribute "points" (N) of the item STAT#Score.
-	Points *field.Number[Score, int]
+	Points *field.Number[*Score, int]
 	// Level is the attribute "level" (N) of the item STAT#Score.
-	Level *field.Number[Score, int]
-}
+	Level *field.Number[*Score, int]
+}{}, scoreForm.Form)
 
 // AvatarFields has the stored fields of an Avatar: for patches, conditions, filters and projections.
-var AvatarFields = mapperimpl.Handles[avatarHandles](avatarForm)
-
-// avatarHandles is the type of AvatarFields.
-type avatarHandles struct {
+var AvatarFields = *mapperimpl.Handles(&struct {
 	// Image is the attribute "Image" (B) of the item AVATAR.
-	Image *field.Bytes[Avatar, []byte]
+	Image *field.Ordered[*Avatar, []byte]
 	// Type is the attribute "Type" (S) of the item AVATAR.
-	Type *field.String[Avatar, string]
-}
+	Type *field.String[*Avatar, string]
+}{}, avatarForm.Form)
 
 // MatchFields has the stored fields of a Match: for patches, conditions, filters and projections.
-var MatchFields = mapperimpl.Handles[matchHandles](matchForm)
-
-// matchHandles is the type of MatchFields.
-type matchHandles struct {
+var MatchFields = *mapperimpl.Handles(&struct {
 	// Points is the attribute "Points" (N) of each item MATCH#{Start}#{ID}.
-	Points *field.Number[Match, int]
-}
+	Points *field.Number[*Match, int]
+}{}, matchForm.Form)
 
 // FriendFields has the stored fields of a Friend: for patches, conditions, filters and projections.
-var FriendFields = mapperimpl.Handles[friendHandles](friendForm)
-
-// friendHandles is the type of FriendFields.
-type friendHandles struct {
+var FriendFields = *mapperimpl.Handles(&struct {
 	// Since is the attribute "since" (N) of each item FRIEND#{key}.
-	Since *field.Time[Friend, time.Time]
-}
+	Since *field.Ordered[*Friend, time.Time]
+}{}, friendForm.Form)
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
-var SessionFields = mapperimpl.Handles[sessionHandles](sessionForm)
-
-// sessionHandles is the type of SessionFields.
-type sessionHandles struct {
+var SessionFields = *mapperimpl.Handles(&struct {
 	// Token is the attribute "Token" (S) of the item SESSION.
-	Token *field.String[Session, string]
+	Token *field.String[*Session, string]
 	// Until is the attribute "until" (S) of the item SESSION.
-	Until *field.Time[Session, time.Time]
-}
+	Until *field.Ordered[*Session, time.Time]
+}{}, sessionForm.Form)
 
 // ResultFields has the stored fields of a Result: for patches, conditions, filters and projections.
-var ResultFields = mapperimpl.Handles[resultHandles](resultForm)
-
-// resultHandles is the type of ResultFields.
-type resultHandles struct {
+var ResultFields = *mapperimpl.Handles(&struct {
 	// Wins is the attribute "Wins" (N) of each item RESULT#{key:sortable}.
-	Wins *field.Number[Result, int]
+	Wins *field.Number[*Result, int]
 	// Losses is the attribute "Losses" (N) of each item RESULT#{key:sortable}.
-	Losses *field.Number[Result, int]
-}
+	Losses *field.Number[*Result, int]
+}{}, resultForm.Form)
 
 var playerForm = mapperimpl.Struct(mapperimpl.Funcs[Player]{},
-	mapperimpl.Field("ID", "", func(v *Player) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Name", "", func(v *Player) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Joined", "", func(v *Player) *time.Time { return &v.Joined }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field(
-		"Badges", "badges,omitempty,stringset", func(v *Player) *[]string { return &v.Badges },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field("Score", "", func(v *Player) *Score { return &v.Score }, scoreForm),
-	mapperimpl.Field("Avatar", "", func(v *Player) **Avatar { return &v.Avatar }, mapperimpl.Pointer(avatarForm)),
-	mapperimpl.Field(
-		"Matches", "", func(v *Player) *[]Match { return &v.Matches }, mapperimpl.Slice[[]Match](matchForm),
-	),
-	mapperimpl.Field(
-		"Friends", "", func(v *Player) *map[string]Friend { return &v.Friends },
-		mapperimpl.Map[map[string]Friend](friendForm),
-	),
-	mapperimpl.Field(
-		"Titles", "", func(v *Player) *[]string { return &v.Titles },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field("Session", "", func(v *Player) **Session { return &v.Session }, mapperimpl.Pointer(sessionForm)),
-	mapperimpl.Field(
-		"Notes", "", func(v *Player) *map[string]string { return &v.Notes },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field("Home", "", func(v *Player) *Address { return &v.Home }, addressForm),
-	mapperimpl.Field("Rank", "", func(v *Player) *int { return &v.Rank }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field(
-		"Results", "", func(v *Player) *map[int]Result { return &v.Results },
-		mapperimpl.Map[map[int]Result](resultForm),
-	),
+	mapperimpl.Field("Score", scoreForm.Form),
+	mapperimpl.Field("Avatar", mapperimpl.Pointer(avatarForm).Form),
+	mapperimpl.Field("Matches", mapperimpl.Slice[[]Match](matchForm).Form),
+	mapperimpl.Field("Friends", mapperimpl.Map[map[string]Friend](friendForm).Form),
+	mapperimpl.Field("Session", mapperimpl.Pointer(sessionForm).Form),
+	mapperimpl.Field("Home", addressForm.Form),
+	mapperimpl.Field("Results", mapperimpl.Map[map[int]Result](resultForm).Form),
 )
 
-var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: mapperimpl.Copy[Address]},
-	mapperimpl.Field("Street", "", func(v *Address) *string { return &v.Street }, mapperimpl.String[string]()),
-	mapperimpl.Field("City", "", func(v *Address) *string { return &v.City }, mapperimpl.String[string]()),
-)
+var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: mapperimpl.Copy[Address]})
 
-func sameAddress(a, b *Address) bool {
-	return a.Street == b.Street &&
-		a.City == b.City
-}
+func sameAddress(a, b *Address) bool { return *a == *b }
 
-var scoreForm = mapperimpl.Struct(mapperimpl.Funcs[Score]{},
-	mapperimpl.Field("Points", "points", func(v *Score) *int { return &v.Points }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Level", "level", func(v *Score) *int { return &v.Level }, mapperimpl.Numeric[int]()),
-)
+var scoreForm = mapperimpl.Struct(mapperimpl.Funcs[Score]{})
 
-var avatarForm = mapperimpl.Struct(mapperimpl.Funcs[Avatar]{},
-	mapperimpl.Field("Image", "", func(v *Avatar) *[]byte { return &v.Image }, mapperimpl.Bytes[[]byte]()),
-	mapperimpl.Field("Type", "", func(v *Avatar) *string { return &v.Type }, mapperimpl.String[string]()),
-)
+var avatarForm = mapperimpl.Struct(mapperimpl.Funcs[Avatar]{})
 
-var matchForm = mapperimpl.Struct(mapperimpl.Funcs[Match]{Same: sameMatch, Clone: mapperimpl.Copy[Match]},
-	mapperimpl.Field("Start", "", func(v *Match) *time.Time { return &v.Start }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("ID", "", func(v *Match) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Points", "", func(v *Match) *int { return &v.Points }, mapperimpl.Numeric[int]()),
-)
+var matchForm = mapperimpl.Struct(mapperimpl.Funcs[Match]{Same: sameMatch, Clone: mapperimpl.Copy[Match]})
 
 func sameMatch(a, b *Match) bool {
 	return mapperimpl.SameTime(&a.Start, &b.Start) &&
@@ -770,134 +432,87 @@ func sameMatch(a, b *Match) bool {
 		a.Points == b.Points
 }
 
-var friendForm = mapperimpl.Struct(mapperimpl.Funcs[Friend]{Same: sameFriend, Clone: mapperimpl.Copy[Friend]},
-	mapperimpl.Field(
-		"Since", "since,unixtime", func(v *Friend) *time.Time { return &v.Since }, mapperimpl.Time[time.Time](),
-	),
-)
+var friendForm = mapperimpl.Struct(mapperimpl.Funcs[Friend]{Same: sameFriend, Clone: mapperimpl.Copy[Friend]})
 
 func sameFriend(a, b *Friend) bool { return mapperimpl.SameUnixTime(&a.Since, &b.Since) }
 
-var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
-	mapperimpl.Field("Token", "", func(v *Session) *string { return &v.Token }, mapperimpl.String[string]()),
-	mapperimpl.Field("Until", "until", func(v *Session) *time.Time { return &v.Until }, mapperimpl.Time[time.Time]()),
-)
+var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{})
 
-var resultForm = mapperimpl.Struct(mapperimpl.Funcs[Result]{Same: sameResult, Clone: mapperimpl.Copy[Result]},
-	mapperimpl.Field("Wins", "", func(v *Result) *int { return &v.Wins }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Losses", "", func(v *Result) *int { return &v.Losses }, mapperimpl.Numeric[int]()),
-)
+var resultForm = mapperimpl.Struct(mapperimpl.Funcs[Result]{Same: sameResult, Clone: mapperimpl.Copy[Result]})
 
-func sameResult(a, b *Result) bool {
-	return a.Wins == b.Wins &&
-		a.Losses == b.Losses
-}
+func sameResult(a, b *Result) bool { return *a == *b }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Player) ItemizeCodec(*Player) *mapperimpl.Codec[Player] {
 	return &mapperimpl.Codec[Player]{Layout: "23b6a7b88aab271976cc5134", Table: playerForm}
 }
 
-type playerLayout_changed_run_go_generate = struct {
-	_       struct{}          `ddb:"table=players,ttl=expires"`
-	ID      string            `ddb:"pk=PLAYER#{ID}"`
-	Name    string            `ddb:"sk=PROFILE"`
-	Joined  time.Time         `ddb:"sk=PROFILE"`
-	Badges  []string          `ddb:"sk=PROFILE" dynamodbav:"badges,omitempty,stringset"`
-	Score   Score             `ddb:"sk=STAT#Score"`
-	Avatar  *Avatar           `ddb:"sk=AVATAR"`
-	Matches []Match           `ddb:"sk=MATCH#{Start}#{ID}"`
-	Friends map[string]Friend `ddb:"sk=FRIEND#{key}"`
-	Titles  []string          `ddb:"sk=TITLE#{.}"`
-	Session *Session          `ddb:"sk=SESSION"`
-	Notes   map[string]string `ddb:"sk=NOTES"`
-	Home    Address           `ddb:"sk=PROFILE,nested"`
-	Cache   []byte            `ddb:"-"`
-	Rank    int               `ddb:"sk=STAT#Rank,name=WorldRank"`
-	Results map[int]Result    `ddb:"sk=RESULT#{key:sortable}"`
+func _() {
+	type playerLayout_changed_run_go_generate = struct {
+		_       struct{}          `ddb:"table=players,ttl=expires"`
+		ID      string            `ddb:"pk=PLAYER#{ID}"`
+		Name    string            `ddb:"sk=PROFILE"`
+		Joined  time.Time         `ddb:"sk=PROFILE"`
+		Badges  []string          `ddb:"sk=PROFILE" dynamodbav:"badges,omitempty,stringset"`
+		Score   Score             `ddb:"sk=STAT#Score"`
+		Avatar  *Avatar           `ddb:"sk=AVATAR"`
+		Matches []Match           `ddb:"sk=MATCH#{Start}#{ID}"`
+		Friends map[string]Friend `ddb:"sk=FRIEND#{key}"`
+		Titles  []string          `ddb:"sk=TITLE#{.}"`
+		Session *Session          `ddb:"sk=SESSION"`
+		Notes   map[string]string `ddb:"sk=NOTES"`
+		Home    Address           `ddb:"sk=PROFILE,nested"`
+		Cache   []byte            `ddb:"-"`
+		Rank    int               `ddb:"sk=STAT#Rank,name=WorldRank"`
+		Results map[int]Result    `ddb:"sk=RESULT#{key:sortable}"`
+	}
+	var _ playerLayout_changed_run_go_generate = Player{}
+	type scoreLayout_changed_run_go_generate = struct {
+		Points int `dynamodbav:"points"`
+		Level  int `dynamodbav:"level"`
+	}
+	var _ scoreLayout_changed_run_go_generate = Score{}
+	type avatarLayout_changed_run_go_generate = struct {
+		Image []byte
+		Type  string
+	}
+	var _ avatarLayout_changed_run_go_generate = Avatar{}
+	type matchLayout_changed_run_go_generate = struct {
+		Start  time.Time
+		ID     string
+		Points int
+	}
+	var _ matchLayout_changed_run_go_generate = Match{}
+	type friendLayout_changed_run_go_generate = struct {
+		Since time.Time `dynamodbav:"since,unixtime"`
+	}
+	var _ friendLayout_changed_run_go_generate = Friend{}
+	type sessionLayout_changed_run_go_generate = struct {
+		Token string
+		Until time.Time `ddb:"ttl" dynamodbav:"until"`
+	}
+	var _ sessionLayout_changed_run_go_generate = Session{}
+	type addressLayout_changed_run_go_generate = struct {
+		Street string
+		City   string
+	}
+	var _ addressLayout_changed_run_go_generate = Address{}
+	type resultLayout_changed_run_go_generate = struct {
+		Wins   int
+		Losses int
+	}
+	var _ resultLayout_changed_run_go_generate = Result{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Player
+		*Score
+		*Avatar
+		*Match
+		*Friend
+		*Session
+		*Address
+		*Result
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ playerLayout_changed_run_go_generate = Player{}
-var _ mapperimpl.LacksMethods = struct {
-	*Player
-	mapperimpl.NoMethods
-}{}
-
-type scoreLayout_changed_run_go_generate = struct {
-	Points int `dynamodbav:"points"`
-	Level  int `dynamodbav:"level"`
-}
-
-var _ scoreLayout_changed_run_go_generate = Score{}
-var _ mapperimpl.LacksMethods = struct {
-	*Score
-	mapperimpl.NoMethods
-}{}
-
-type avatarLayout_changed_run_go_generate = struct {
-	Image []byte
-	Type  string
-}
-
-var _ avatarLayout_changed_run_go_generate = Avatar{}
-var _ mapperimpl.LacksMethods = struct {
-	*Avatar
-	mapperimpl.NoMethods
-}{}
-
-type matchLayout_changed_run_go_generate = struct {
-	Start  time.Time
-	ID     string
-	Points int
-}
-
-var _ matchLayout_changed_run_go_generate = Match{}
-var _ mapperimpl.LacksMethods = struct {
-	*Match
-	mapperimpl.NoMethods
-}{}
-
-type friendLayout_changed_run_go_generate = struct {
-	Since time.Time `dynamodbav:"since,unixtime"`
-}
-
-var _ friendLayout_changed_run_go_generate = Friend{}
-var _ mapperimpl.LacksMethods = struct {
-	*Friend
-	mapperimpl.NoMethods
-}{}
-
-type sessionLayout_changed_run_go_generate = struct {
-	Token string
-	Until time.Time `ddb:"ttl" dynamodbav:"until"`
-}
-
-var _ sessionLayout_changed_run_go_generate = Session{}
-var _ mapperimpl.LacksMethods = struct {
-	*Session
-	mapperimpl.NoMethods
-}{}
-
-type addressLayout_changed_run_go_generate = struct {
-	Street string
-	City   string
-}
-
-var _ addressLayout_changed_run_go_generate = Address{}
-var _ mapperimpl.LacksMethods = struct {
-	*Address
-	mapperimpl.NoMethods
-}{}
-
-type resultLayout_changed_run_go_generate = struct {
-	Wins   int
-	Losses int
-}
-
-var _ resultLayout_changed_run_go_generate = Result{}
-var _ mapperimpl.LacksMethods = struct {
-	*Result
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

@@ -28,12 +28,12 @@ func ThreadByForum(forum string) *threadQuery {
 type ThreadKey struct{ *threadNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ThreadKey) Patch(changes ...field.Change[Thread]) *mapper.ItemPatch[Thread, Thread] {
+func (n *ThreadKey) Patch(changes ...field.Change[Thread]) *mapper.ItemPatch[Thread, *Thread] {
 	return mapperimpl.Patch(n.threadNode, changes)
 }
 
 // Root selects the root item, {Subject}.
-func (n *ThreadKey) Root() *mapper.ItemNode[Thread, Thread] {
+func (n *ThreadKey) Root() *mapper.ItemNode[Thread, *Thread] {
 	return mapperimpl.Item[Thread, Thread](mapperimpl.Items(n.threadNode, 0, 1), 0)
 }
 
@@ -125,69 +125,57 @@ func (n *threadEntitiesFlatQuery) Roots() *query.Query[Thread, Thread] { return 
 
 type threadEntitiesStringValues struct{ base *threadNode }
 
-func (n *threadEntitiesStringValues) of(at *threadNode) *query.Query[Thread, Thread] {
-	return query.Of[Thread](at)
-}
-
 // Between selects the items from one value to another, both included.
 func (n *threadEntitiesStringValues) Between(from, to string) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
+	return query.Of[Thread](mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
 func (n *threadEntitiesStringValues) AtLeast(from string) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
+	return query.Of[Thread](mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
 func (n *threadEntitiesStringValues) AtMost(to string) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
+	return query.Of[Thread](mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
 }
 
 // BeginsWith selects the items whose text has the given beginning.
 func (n *threadEntitiesStringValues) BeginsWith(begin string) *query.Query[Thread, Thread] {
-	return n.of(mapperimpl.BeginsWith(n.base, begin))
+	return query.Of[Thread](mapperimpl.BeginsWith(n.base, begin))
 }
 
 // ThreadFields has the stored fields of a Thread: for patches, conditions, filters and projections.
-var ThreadFields = mapperimpl.Handles[threadHandles](threadForm)
-
-// threadHandles is the type of ThreadFields.
-type threadHandles struct {
+var ThreadFields = *mapperimpl.Handles(&struct {
 	// Message is the attribute "Message" (S) of the item {Subject}.
-	Message *field.String[Thread, string]
+	Message *field.String[*Thread, string]
 	// Views is the attribute "Views" (N) of the item {Subject}.
-	Views *field.Number[Thread, int]
+	Views *field.Number[*Thread, int]
 	// LastPost is the attribute "LastPost" (S) of the item {Subject}.
-	LastPost *field.Time[Thread, time.Time]
-}
+	LastPost *field.Ordered[*Thread, time.Time]
+}{}, threadForm.Form)
 
-var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{},
-	mapperimpl.Field("Forum", "", func(v *Thread) *string { return &v.Forum }, mapperimpl.String[string]()),
-	mapperimpl.Field("Subject", "", func(v *Thread) *string { return &v.Subject }, mapperimpl.String[string]()),
-	mapperimpl.Field("Message", "", func(v *Thread) *string { return &v.Message }, mapperimpl.String[string]()),
-	mapperimpl.Field("Views", "", func(v *Thread) *int { return &v.Views }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("LastPost", "", func(v *Thread) *time.Time { return &v.LastPost }, mapperimpl.Time[time.Time]()),
-)
+var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{})
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
 	return &mapperimpl.Codec[Thread]{Layout: "6793190873b7009c95b0ac12", Table: threadForm}
 }
 
-type threadLayout_changed_run_go_generate = struct {
-	_        struct{}  `ddb:"table=threads,hash=Forum,range=Subject"`
-	Forum    string    `ddb:"pk={Forum}"`
-	Subject  string    `ddb:"sk={Subject}"`
-	Message  string    `ddb:"sk={Subject}"`
-	Views    int       `ddb:"sk={Subject}"`
-	LastPost time.Time `ddb:"sk={Subject}"`
+func _() {
+	type threadLayout_changed_run_go_generate = struct {
+		_        struct{}  `ddb:"table=threads,hash=Forum,range=Subject"`
+		Forum    string    `ddb:"pk={Forum}"`
+		Subject  string    `ddb:"sk={Subject}"`
+		Message  string    `ddb:"sk={Subject}"`
+		Views    int       `ddb:"sk={Subject}"`
+		LastPost time.Time `ddb:"sk={Subject}"`
+	}
+	var _ threadLayout_changed_run_go_generate = Thread{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Thread
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ threadLayout_changed_run_go_generate = Thread{}
-var _ mapperimpl.LacksMethods = struct {
-	*Thread
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"context"
-	"iter"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -22,17 +20,17 @@ func CustomerByNumber(numberValue string) *CustomerKey {
 type CustomerKey struct{ *customerNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *CustomerKey) Patch(changes ...field.Change[Customer]) *mapper.ItemPatch[Customer, Customer] {
+func (n *CustomerKey) Patch(changes ...field.Change[Customer]) *mapper.ItemPatch[Customer, *Customer] {
 	return mapperimpl.Patch(n.customerNode, changes)
 }
 
 // Root selects the root item, profile.
-func (n *CustomerKey) Root() *mapper.ItemNode[Customer, Customer] {
+func (n *CustomerKey) Root() *mapper.ItemNode[Customer, *Customer] {
 	return mapperimpl.Item[Customer, Customer](mapperimpl.Items(n.customerNode, 0, 1), 0)
 }
 
 // Balance selects balance.
-func (n *CustomerKey) Balance() *mapper.ItemNode[Customer, Balance] {
+func (n *CustomerKey) Balance() *mapper.ItemNode[Customer, *Balance] {
 	return mapperimpl.Item[Customer, Balance](mapperimpl.Items(n.customerNode, 1, 1), 1)
 }
 
@@ -44,161 +42,92 @@ func (n *CustomerKey) Orders() *customerKeyOrders {
 
 // customerKeyOrders is a selection, with the methods of a query, that can be narrowed by {Placed:date}.
 type customerKeyOrders struct {
+	at *customerNode
+	customerOrderQuery
 	customerOrderItems
 	customerOrderDays
 }
 
 func newCustomerKeyOrders(at *customerNode) *customerKeyOrders {
-	return &customerKeyOrders{customerOrderItems{customerOrderMethods{at}, 2}, customerOrderDays{at}}
+	return &customerKeyOrders{at, *mapperimpl.Elements[Order](at), customerOrderItems{at, 2}, customerOrderDays{at}}
 }
 
 // Placed narrows the selection to one {Placed:date}. It has the methods of a query. Narrow it by BeginsWith or No.
 func (n *customerKeyOrders) Placed(placed time.Time) *customerKeyOrdersPlaced {
-	return &customerKeyOrdersPlaced{
-		customerOrderMethods{mapperimpl.Next(n.customerNode, 3, mapperimpl.TimeValue(placed))},
-	}
+	return newCustomerKeyOrdersPlaced(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(placed)))
 }
 
 // customerKeyOrdersPlaced is a selection, with the methods of a query, that can be narrowed by {No}.
-type customerKeyOrdersPlaced struct{ customerOrderMethods }
+type customerKeyOrdersPlaced struct {
+	at *customerNode
+	customerOrderQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *customerKeyOrdersPlaced) BeginsWith(begin string) *customerOrderQuery {
-	return &customerOrderQuery{customerOrderMethods{mapperimpl.BeginsWith(n.customerNode, begin)}}
+func newCustomerKeyOrdersPlaced(at *customerNode) *customerKeyOrdersPlaced {
+	return &customerKeyOrdersPlaced{at, *mapperimpl.Elements[Order](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *customerKeyOrdersPlaced) BeginsWith(begin string) *query.Elements[Customer, Order] {
+	return mapperimpl.Elements[Order](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // No narrows the selection to one {No}.
-func (n *customerKeyOrdersPlaced) No(no string) *mapper.ItemNode[Customer, Order] {
-	return mapperimpl.Element[Customer, Order](mapperimpl.Next(n.customerNode, 4, mapperimpl.StringValue(no)), 2)
+func (n *customerKeyOrdersPlaced) No(no string) *mapper.ItemNode[Customer, *Order] {
+	return mapperimpl.Element[Customer, Order](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(no)), 2)
 }
 
 type customerNode = query.Node[Customer]
 
-type customerOrderMethods struct{ *customerNode }
-
-// Query returns the query, which has more methods than these.
-func (n *customerOrderMethods) Query() *query.Query[Customer, Order] {
-	return query.Of[Order](n.customerNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *customerOrderMethods) All(
-	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
-) iter.Seq2[Order, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *customerOrderMethods) Refs(
-	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Order], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *customerOrderMethods) Collect(
-	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
-) ([]Order, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *customerOrderMethods) Page(
-	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
-) (*query.Page[Order], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *customerOrderMethods) Count(
-	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *customerOrderMethods) Plan(src query.Source[Customer], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *customerOrderMethods) Filter(conditions ...field.Condition[Order]) *query.Query[Customer, Order] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *customerOrderMethods) Project(fields ...field.Of[Order]) *query.Query[Customer, Order] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *customerOrderMethods) Limit(first int) *query.Query[Customer, Order] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *customerOrderMethods) Reverse() *query.Query[Customer, Order] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *customerOrderMethods) After(page query.Cursor) *query.Query[Customer, Order] {
-	return n.Query().After(page)
-}
+type customerOrderQuery = query.Elements[Customer, Order]
 
 type customerOrderItems struct {
-	customerOrderMethods
+	base *customerNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *customerOrderItems) Add(element Order) *mapper.Patch[Customer] {
-	return mapperimpl.Add(n.customerNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *customerOrderItems) Put(element Order) *mapper.Patch[Customer] {
-	return mapperimpl.Put(n.customerNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// customerOrderQuery is a selection of elements, and has the methods of a query.
-type customerOrderQuery struct{ customerOrderMethods }
 
 type customerOrderDays struct{ base *customerNode }
 
-func (n *customerOrderDays) of(at *customerNode) *customerOrderQuery {
-	return &customerOrderQuery{customerOrderMethods{at}}
-}
-
 // Year selects the items of a year, in UTC or a location.
-func (n *customerOrderDays) Year(year int, in ...*time.Location) *customerOrderQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *customerOrderDays) Year(year int, in ...*time.Location) *query.Elements[Customer, Order] {
+	return mapperimpl.Elements[Order](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *customerOrderDays) Month(year int, month time.Month, in ...*time.Location) *customerOrderQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *customerOrderDays) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Customer, Order] {
+	return mapperimpl.Elements[Order](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *customerOrderDays) Day(year int, month time.Month, day int, in ...*time.Location) *customerOrderQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *customerOrderDays) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) *query.Elements[Customer, Order] {
+	return mapperimpl.Elements[Order](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *customerOrderDays) Between(from, to time.Time) *customerOrderQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *customerOrderDays) Between(from, to time.Time) *query.Elements[Customer, Order] {
+	return mapperimpl.Elements[Order](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *customerOrderDays) Before(to time.Time) *customerOrderQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *customerOrderDays) Before(to time.Time) *query.Elements[Customer, Order] {
+	return mapperimpl.Elements[Order](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *customerOrderDays) Since(from time.Time) *customerOrderDaysSince {
-	return &customerOrderDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &customerOrderDaysSince{*mapperimpl.Elements[Order](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // customerOrderDaysSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -209,79 +138,50 @@ type customerOrderDaysSince struct {
 }
 
 // Before selects those before another time.
-func (n *customerOrderDaysSince) Before(to time.Time) *customerOrderQuery {
+func (n *customerOrderDaysSince) Before(to time.Time) *query.Elements[Customer, Order] {
 	return n.times.Between(n.from, to)
 }
 
 // CustomerFields has the stored fields of a Customer: for patches, conditions, filters and projections.
-var CustomerFields = mapperimpl.Handles[customerHandles](customerForm)
-
-// customerHandles is the type of CustomerFields.
-type customerHandles struct {
+var CustomerFields = *mapperimpl.Handles(&struct {
 	// Name is the attribute "name" (S) of the item profile.
-	Name *field.String[Customer, string]
+	Name *field.String[*Customer, string]
 	// Mail is the attribute "mail" (S) of the item profile.
-	Mail *field.String[Customer, string]
+	Mail *field.String[*Customer, string]
 	// Edition is the attribute "_v" (N) of the item profile.
-	Edition *field.Number[Customer, int]
+	Edition *field.Number[*Customer, int]
 	// Groups is the attribute "groups" (SS) of the item profile.
-	Groups *field.Set[Customer, string]
+	Groups *field.Set[*Customer, string]
 	// Since is the attribute "since" (N) of the item profile.
-	Since *field.Time[Customer, time.Time]
+	Since *field.Ordered[*Customer, time.Time]
 	// Balance is the item balance.
-	Balance *field.Struct[Customer, Balance]
-}
+	Balance *field.Struct[*Customer, Balance]
+}{}, customerForm.Form)
 
 // BalanceFields has the stored fields of a Balance: for patches, conditions, filters and projections.
-var BalanceFields = mapperimpl.Handles[balanceHandles](balanceForm)
-
-// balanceHandles is the type of BalanceFields.
-type balanceHandles struct {
+var BalanceFields = *mapperimpl.Handles(&struct {
 	// Cents is the attribute "cents" (N) of the item balance.
-	Cents *field.Number[Balance, int64]
-}
+	Cents *field.Number[*Balance, int64]
+}{}, balanceForm.Form)
 
 // OrderFields has the stored fields of an Order: for patches, conditions, filters and projections.
-var OrderFields = mapperimpl.Handles[orderHandles](orderForm)
-
-// orderHandles is the type of OrderFields.
-type orderHandles struct {
+var OrderFields = *mapperimpl.Handles(&struct {
 	// Placed is the attribute "day" (S) of each item order|{Placed:date}|{No}.
-	Placed *field.Key[Order, time.Time]
+	Placed *field.Key[*Order, time.Time]
 	// State is the attribute "_s" (S) of each item order|{Placed:date}|{No}.
-	State *field.String[Order, string]
+	State *field.String[*Order, string]
 	// Cents is the attribute "cents" (N) of each item order|{Placed:date}|{No}.
-	Cents *field.Number[Order, int64]
-}
+	Cents *field.Number[*Order, int64]
+}{}, orderForm.Form)
 
 var customerForm = mapperimpl.Struct(mapperimpl.Funcs[Customer]{},
-	mapperimpl.Field("Number", "", func(v *Customer) *string { return &v.Number }, mapperimpl.String[string]()),
-	mapperimpl.Field("Name", "name", func(v *Customer) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Mail", "mail", func(v *Customer) *string { return &v.Mail }, mapperimpl.String[string]()),
-	mapperimpl.Field("Edition", "_v", func(v *Customer) *int { return &v.Edition }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field(
-		"Groups", "groups,stringset,omitempty", func(v *Customer) *[]string { return &v.Groups },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Since", "since,unixtime", func(v *Customer) *time.Time { return &v.Since }, mapperimpl.Time[time.Time](),
-	),
-	mapperimpl.Field("Balance", "", func(v *Customer) *Balance { return &v.Balance }, balanceForm),
-	mapperimpl.Field(
-		"Orders", "", func(v *Customer) *[]Order { return &v.Orders }, mapperimpl.Slice[[]Order](orderForm),
-	),
+	mapperimpl.Field("Balance", balanceForm.Form),
+	mapperimpl.Field("Orders", mapperimpl.Slice[[]Order](orderForm).Form),
 )
 
-var balanceForm = mapperimpl.Struct(mapperimpl.Funcs[Balance]{},
-	mapperimpl.Field("Cents", "cents", func(v *Balance) *int64 { return &v.Cents }, mapperimpl.Numeric[int64]()),
-)
+var balanceForm = mapperimpl.Struct(mapperimpl.Funcs[Balance]{})
 
-var orderForm = mapperimpl.Struct(mapperimpl.Funcs[Order]{Same: sameOrder, Clone: mapperimpl.Copy[Order]},
-	mapperimpl.Field("Placed", "day", func(v *Order) *time.Time { return &v.Placed }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("No", "no", func(v *Order) *string { return &v.No }, mapperimpl.String[string]()),
-	mapperimpl.Field("State", "_s", func(v *Order) *string { return &v.State }, mapperimpl.String[string]()),
-	mapperimpl.Field("Cents", "cents", func(v *Order) *int64 { return &v.Cents }, mapperimpl.Numeric[int64]()),
-)
+var orderForm = mapperimpl.Struct(mapperimpl.Funcs[Order]{Same: sameOrder, Clone: mapperimpl.Copy[Order]})
 
 func sameOrder(a, b *Order) bool {
 	return mapperimpl.SameTime(&a.Placed, &b.Placed) &&
@@ -295,45 +195,36 @@ func (*Customer) ItemizeCodec(*Customer) *mapperimpl.Codec[Customer] {
 	return &mapperimpl.Codec[Customer]{Layout: "6fff6c3acaea07c399dfe338", Table: customerForm}
 }
 
-type customerLayout_changed_run_go_generate = struct {
-	_       struct{}  `ddb:"table=shop,hash=pk,range=sk,delim=|,version=goVersion,state=goState,incarnation=goInsert"`
-	Number  string    `ddb:"pk=cust|{Number}"`
-	Name    string    `ddb:"sk=profile" dynamodbav:"name"`
-	Mail    string    `ddb:"sk=profile" dynamodbav:"mail"`
-	Edition int       `ddb:"sk=profile" dynamodbav:"_v"`
-	Groups  []string  `ddb:"sk=profile" dynamodbav:"groups,stringset,omitempty"`
-	Since   time.Time `ddb:"sk=profile" dynamodbav:"since,unixtime"`
-	Balance Balance   `ddb:"sk=balance"`
-	Orders  []Order   `ddb:"sk=order|{Placed:date}|{No}"`
+func _() {
+	type customerLayout_changed_run_go_generate = struct {
+		_       struct{}  `ddb:"table=shop,hash=pk,range=sk,delim=|,version=goVersion,state=goState,incarnation=goInsert"`
+		Number  string    `ddb:"pk=cust|{Number}"`
+		Name    string    `ddb:"sk=profile" dynamodbav:"name"`
+		Mail    string    `ddb:"sk=profile" dynamodbav:"mail"`
+		Edition int       `ddb:"sk=profile" dynamodbav:"_v"`
+		Groups  []string  `ddb:"sk=profile" dynamodbav:"groups,stringset,omitempty"`
+		Since   time.Time `ddb:"sk=profile" dynamodbav:"since,unixtime"`
+		Balance Balance   `ddb:"sk=balance"`
+		Orders  []Order   `ddb:"sk=order|{Placed:date}|{No}"`
+	}
+	var _ customerLayout_changed_run_go_generate = Customer{}
+	type balanceLayout_changed_run_go_generate = struct {
+		Cents int64 `dynamodbav:"cents"`
+	}
+	var _ balanceLayout_changed_run_go_generate = Balance{}
+	type orderLayout_changed_run_go_generate = struct {
+		Placed time.Time `dynamodbav:"day"`
+		No     string    `dynamodbav:"no"`
+		State  string    `dynamodbav:"_s"`
+		Cents  int64     `dynamodbav:"cents"`
+	}
+	var _ orderLayout_changed_run_go_generate = Order{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Customer
+		*Balance
+		*Order
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ customerLayout_changed_run_go_generate = Customer{}
-var _ mapperimpl.LacksMethods = struct {
-	*Customer
-	mapperimpl.NoMethods
-}{}
-
-type balanceLayout_changed_run_go_generate = struct {
-	Cents int64 `dynamodbav:"cents"`
-}
-
-var _ balanceLayout_changed_run_go_generate = Balance{}
-var _ mapperimpl.LacksMethods = struct {
-	*Balance
-	mapperimpl.NoMethods
-}{}
-
-type orderLayout_changed_run_go_generate = struct {
-	Placed time.Time `dynamodbav:"day"`
-	No     string    `dynamodbav:"no"`
-	State  string    `dynamodbav:"_s"`
-	Cents  int64     `dynamodbav:"cents"`
-}
-
-var _ orderLayout_changed_run_go_generate = Order{}
-var _ mapperimpl.LacksMethods = struct {
-	*Order
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

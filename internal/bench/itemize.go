@@ -82,7 +82,7 @@ func openReflected(c *dynamodb.Client, table string) (*Opened, error) {
 			user: func(id string) query.Selection[reflected] { return k(id) },
 			info: func(id string) query.Selection[reflected] { return k(id).Item("INFO") },
 			add: func(ctx context.Context, id string, w store.Wish) error {
-				_, err := mapperimpl.Add(handmade.Node(k(id)), 4, nil, w).Exec(ctx, m)
+				_, err := mapperimpl.Add(handmade.Node(k(id)), 4, nil, &w).Exec(ctx, m)
 				return err
 			},
 			month: func(id string) *query.Query[reflected, store.Wish] {

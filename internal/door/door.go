@@ -29,9 +29,9 @@ var Field struct {
 	Bind func(to any, row codec.Row) bool
 	// Row returns the row of a handle's field.
 	Row func(handle any) codec.Row
-	// Changes returns the changes of a *field.Change, and Condition a *field.Condition without its type.
-	Changes   func(change any) []expr.Change
-	Condition func(condition any) expr.Condition
+	// Changes returns n adjacent values of field.Change without their types, and Conditions those of field.Condition.
+	Changes    func(first unsafe.Pointer, n int) [][]expr.Change
+	Conditions func(first unsafe.Pointer, n int) []expr.Condition
 }
 
 // Query has functions of package query. A pointer is to a value of a type with type parameters, whose memory does not

@@ -13,19 +13,34 @@ type base struct {
 	// those of all generated types, because the compiler compiles a method of a value for the pointer too.
 	name    string
 	pointer bool
+	// field is its declaration in a type that embeds it, nil for that of the name.
+	field code
 	// make returns the expression that makes it of a node.
 	make func(at code) code
-	// node is where it has that.
+	// node is where it has that, "" if no other code can use it there.
 	node string
+	// query reports that it has the methods of a query.
+	query bool
 	// ranges are its methods that select a range, and adds those that return a patch.
 	ranges, adds []string
 }
 
 func (b base) embedded() code {
-	if b.pointer {
+	switch {
+	case b.field != nil:
+		return b.field
+	case b.pointer:
 		return code{"*", b.name}
 	}
 	return code{b.name}
+}
+
+// basesOf returns the bases of a type: with the node, if the first one has none.
+func (n *nodeWriter) basesOf(all ...base) []base {
+	if all[0].node == "" {
+		return slices.Insert(all, 0, n.nodeField())
+	}
+	return all
 }
 
 // baseOf returns the base with a name's suffix and an identity, which write writes at its first use.
@@ -88,26 +103,39 @@ func (n *nodeWriter) fetches(word string) string {
 	return "returns the query that also reads, from the table, the attributes that the index does not project."
 }
 
-// queryBase returns the base of a query over elements, or entities, of a type. The query is also a
-// selection, unless it is a query of an index or of a flat model.
-func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...string) base {
+// nodeField is a field with the node of a type whose other bases have none that the type can use.
+func (n *nodeWriter) nodeField() base {
+	node := n.nodeBase()
+	return base{name: "at " + node.name, field: code{"at ", node.embedded()}, make: node.make, node: "at"}
+}
+
+// elementsType is the type of the library of a selection of elements of a type, with the methods of a query.
+func (n *nodeWriter) elementsType(elem any) code { return of(queryOf("Elements"), n.model(), elem) }
+
+// elementsBase is the base of a selection of elements of a type.
+func (n *nodeWriter) elementsBase(word string, elem any) base {
+	typ := n.elementsType(elem)
+	name := n.baseOf(word+"Query", typ, func(name string) code { return code{"type ", name, " = ", typ, "\n\n"} })
+	return base{name: name, query: true, make: func(at code) code {
+		return code{"*", call(of(impl("Elements"), elem), at)}
+	}}
+}
+
+// queryBase returns the base of a query over elements, or entities, of a type, which is no selection: of an index or of
+// a flat model.
+func (n *nodeWriter) queryBase(word string, elem any, more ...string) base {
 	node := n.nodeBase()
 	args := list(n.model(), elem)
 	query := code{"*", of(queryOf("Query"), args)}
-	suffix, at, field := word+"Methods", "at", code{"at ", node.embedded()}
-	if selects {
-		at, field = node.name, node.embedded()
-	} else {
-		suffix = word + "IndexQuery"
-		if !slices.Contains(more, "Fetch") {
-			suffix = word + "FlatQuery"
-		}
+	suffix := word + "IndexQuery"
+	if !slices.Contains(more, "Fetch") {
+		suffix = word + "FlatQuery"
 	}
 	name := n.baseOf(suffix, list(query, len(more)), func(name string) code {
-		all := code{"type ", name, " struct{ ", field, " }\n\n"}
+		all := code{"type ", name, " struct{ at ", node.embedded(), " }\n\n"}
 		all = append(all, method{
 			"Query", "returns the query, which has more methods than these.", nil, query,
-			code{"return ", call(of(queryOf("Of"), elem), "n."+at)},
+			code{"return ", call(of(queryOf("Of"), elem), "n.at")},
 		}.on(name))
 		source := code{"src ", of(queryOf("Source"), n.model())}
 		options := code{"options ...", queryOf("ReadOption")}
@@ -152,30 +180,19 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 		}
 		return all
 	})
-	return base{name: name, make: func(at code) code { return code{name, "{", at, "}"} }, node: at}
+	return base{
+		name: name, query: true, node: "at", make: func(at code) code { return code{name, "{", at, "}"} },
+	}
 }
 
-// elementsBase is a type of the file with the methods of queryBase, and nothing else.
-func (n *nodeWriter) elementsBase(word string, elem any) base {
-	q := n.queryBase(word, elem, true)
-	name := n.baseOf(word+"Query", code{elem}, func(name string) code {
-		return code{
-			comment(name + " is a selection of elements, and has the methods of a query."),
-			"type ", name, " struct{ ", q.name, " }\n\n",
-		}
-	})
-	return base{name: name, make: func(at code) code { return code{name, "{", q.make(at), "}"} }, node: q.node}
-}
-
-// itemsBase is the base of the elements of an item, which patches add.
+// itemsBase is the base of the elements of an item with the methods that add some.
 func (n *nodeWriter) itemsBase(it *schema.Item) base {
-	q := n.queryBase(n.word(it), goType(it.Elem), true)
 	kind := code{}
 	if it.Map() {
 		kind = code{goType(it.Field.Type.Key)}
 	}
 	name := n.baseOf(n.word(it)+"Items", list(goType(it.Elem), kind), func(name string) code {
-		all := code{"type ", name, " struct {\n", q.name, "\nitem int\n}\n\n"}
+		all := code{"type ", name, " struct {\nbase ", n.nodeBase().embedded(), "\nitem int\n}\n\n"}
 		params, key := code{"element ", goType(it.Elem)}, "nil"
 		if it.Map() {
 			params, key = code{"k ", kind, ", element ", goType(it.Elem)}, "k"
@@ -185,7 +202,7 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 			all = append(all,
 				method{
 					how, doc, params, patch,
-					code{"return ", call(impl(how), "n."+q.node, "n.item", key, "element")},
+					code{"return ", call(impl(how), "n.base", "n.item", key, "&element")},
 				}.on(name))
 		}
 		put("Add", "returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.")
@@ -197,15 +214,15 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 					code{"options ...", queryOf("ReadOption")}),
 				code{"(all map[", kind, "]", goType(it.Elem), ", err error)"},
 				code{
-					"err = ", call(impl("Entries"), "ctx", "n."+q.node, "src", "options", "&all"),
+					"err = ", call(impl("Entries"), "ctx", "n.base", "src", "options", "&all"),
 					"\nreturn all, err",
 				},
 			}.on(name))
 		}
 		return all
 	})
-	b := base{name: name, node: q.node, adds: []string{"Add", "Put"}}
-	b.make = func(at code) code { return code{name, "{", q.make(at), ", ", it.Index, "}"} }
+	b := base{name: name, node: "base", adds: []string{"Add", "Put"}}
+	b.make = func(at code) code { return code{name, "{", at, ", ", it.Index, "}"} }
 	if it.Map() {
 		b.adds = append(b.adds, "Map")
 	}
@@ -223,12 +240,9 @@ func (n *nodeWriter) narrowing(suffix string, part result, identity code,
 	node := n.nodeBase().embedded()
 	name := n.baseOf(suffix, list(part.typ, identity), func(name string) code {
 		all := code{"type ", name, " struct{ base ", node, " }\n\n"}
-		all = append(all, function{
-			code{"func (n *", name, ") of"}, code{"at ", node}, part.typ, code{"return ", part.make(code{"at"})},
-		}, "\n\n")
 		more := methods(name, func(to, doc string, params, made code) {
 			n.ranges[name] = append(n.ranges[name], to)
-			all = append(all, method{to, doc, params, part.typ, code{"return n.of(", made, ")"}}.on(name))
+			all = append(all, method{to, doc, params, part.typ, code{"return ", part.make(made)}}.on(name))
 		})
 		return append(all, more)
 	})
@@ -268,12 +282,13 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 			call(impl("Times"), "n.base", "nil", "&to"))
 		since := n.g.names.declare(name + "Since")
 		// The methods of a pointer would be compiled for a value of the outer type too.
-		embedded, of := part.typ[1:], "*n.of("
-		if !part.local {
-			alias := n.baseOf(word+"Queries", part.typ, func(name string) code {
+		var embedded string
+		if part.based {
+			embedded = part.base().name
+		} else {
+			embedded = n.baseOf(word+"Queries", part.typ, func(name string) code {
 				return code{"type ", name, " = ", part.typ[1:], "\n\n"}
 			})
-			embedded, of = code{"*", alias}, "n.of("
 		}
 		n.ranges[name] = append(n.ranges[name], "Since")
 		return code{
@@ -282,8 +297,7 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 				code{"from ", moment},
 				code{"*", since},
 				code{
-					"return &", since, "{", of, call(impl("Times"), "n.base", "&from", "nil"),
-					"), n, from}",
+					"return &", since, "{*", part.make(call(impl("Times"), "n.base", "&from", "nil")), ", n, from}",
 				},
 			}.on(name),
 			comment(since + " has the items at a time or later. Its methods are those of a query, and Before."),

@@ -83,7 +83,7 @@ func (g *generator) handleOf(s types.Type, f *schema.Field, spread bool) handle 
 	case t.Opaque():
 		return one("Value", gt)
 	case t.Kind == schema.Bytes && !isArray(t):
-		return one("Bytes", gt)
+		return one("Ordered", gt)
 	case t.Kind == schema.Slice && isSet(f):
 		return one("Set", goType(t.Elem))
 	case t.Kind == schema.Slice:
@@ -120,11 +120,11 @@ func (g *generator) entryOf(s types.Type, t *schema.Type) code {
 	case isTable(t):
 		kind = "Struct"
 	case t.Kind == schema.Bytes && !isArray(t):
-		kind = "Bytes"
+		kind = "Ordered"
 	case ok:
 		kind = l.Handle
 	}
-	return code{"*", of(fieldOf(kind), s, goType(t))}
+	return code{"*", of(fieldOf(kind), code{"*", s}, goType(t))}
 }
 
 // isTable reports whether a type's form is the table of a struct.
@@ -259,11 +259,11 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 		return
 	}
 	st := goType(s.t)
-	more := []any{s.form}
+	more := []any{code{s.form, ".Form"}}
 	var declarations []code
 	add := func(name string, h handle, docs []string) {
 		declarations = append(declarations, s.comment(name, docs),
-			code{name, " *", of(fieldOf(h.kind), append([]any{st}, h.types...)...), "\n"})
+			code{name, " *", of(fieldOf(h.kind), append([]any{code{"*", st}}, h.types...)...), "\n"})
 	}
 	for _, r := range g.rows(s) {
 		if r.handle == nil {
@@ -272,7 +272,8 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 		f := s.t.Fields[r.index]
 		add(f.Name, *r.handle, s.docs[r.index])
 		if selfContaining(s.t) { // its form is defined later
-			more = append(more, call(impl("Field"), g.row(s, r)...))
+			more = append(more, call(impl("Reached"), quoted(f.Name), quoted(tagText(f)),
+				at(st, f.Name, goType(f.Type)), code{r.handle.form, ".Form"}))
 		}
 	}
 	for _, p := range g.promoted(s) {
@@ -282,29 +283,34 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 			line = "\n"
 			find = code{"func(v *", st, ") *", goType(p.typ), " {\n", p.route.make("v"), "return &v.", p.name, "\n}"}
 		}
-		more = append(more, code{line, call(impl("Field"), quoted(p.name), quoted(p.tag), find, p.handle.form)})
+		more = append(more, code{line, call(impl("Reached"), quoted(p.name), quoted(p.tag), find,
+			code{p.handle.form, ".Form"})})
 	}
 	w.comment(s.handles + " has the stored fields of " + article(s.name()) +
 		": for patches, conditions, filters and projections.")
-	w.p("var ", s.handles, " = ", call(of(impl("Handles"), s.handleType), more...), "\n")
-	w.comment(s.handleType + " is the type of " + s.handles + ".")
-	w.p("type ", s.handleType, " struct {")
+	w.p("var ", s.handles, " = *", impl("Handles"), "(&struct {")
 	for _, d := range declarations {
 		w.write(d)
 	}
-	w.p("}\n")
+	w.p("}{}, ", list(more...), ")\n")
 }
 
-// row returns the arguments of a line of a struct's table.
-func (g *generator) row(s *structure, r row) []any {
-	f := s.t.Fields[r.index]
-	var form code
-	if r.handle != nil {
-		form = r.handle.form
-	} else {
-		form = g.rowForm(s, r.index)
+// plainTypes are the types of which package codec has the forms.
+var plainTypes = []string{
+	"string", "bool", "int", "int32", "int64", "uint64", "float64", "time.Time", "[]byte", "[]string",
+	"map[string]string",
+}
+
+// fieldForm returns the form of a field, nil if it is that of a type without a name.
+func (g *generator) fieldForm(s *structure, r row) code {
+	t := s.t.Fields[r.index].Type
+	if slices.Contains(plainTypes, typeKey(goType(t))) && !s.uses[r.index].byText(t) && !t.Opaque() {
+		return nil
 	}
-	return []any{quoted(f.Name), quoted(tagText(f)), at(goType(s.t), f.Name, goType(f.Type)), form}
+	if r.handle != nil {
+		return r.handle.form
+	}
+	return g.rowForm(s, r.index)
 }
 
 // article returns a name with its article.
@@ -323,17 +329,29 @@ func (g *generator) tableOf(w *writer, s *structure) {
 	if s.compared && g.selectsAll(s, g.leaves(s)) {
 		funcs = code{of(impl("Funcs"), st), "{Same: ", s.same, ", Clone: ", g.cloneFunction(s), "}"}
 	}
+	var fields []code
+	for _, r := range g.rows(s) {
+		if form := g.fieldForm(s, r); form != nil {
+			name := quoted(s.t.Fields[r.index].Name)
+			fields = append(fields, code{call(impl("Field"), name, code{form, ".Form"}), ","})
+		}
+	}
 	end := ")"
+	head := code{impl("Struct"), "(", funcs}
+	if len(fields) > 0 {
+		head = append(head, ",\n")
+	}
 	if selfContaining(s.t) {
 		end = "))\n}"
 		w.p("var ", s.form, " = ", call(of(impl("Recursive"), st)), "\n")
 		w.p("func init() {")
-		w.p(impl("Define"), "(", s.form, ", ", impl("Struct"), "(", funcs, ",")
+		head = append(code{impl("Define"), "(", s.form, ", "}, head...)
 	} else {
-		w.p("var ", s.form, " = ", impl("Struct"), "(", funcs, ",")
+		head = append(code{"var ", s.form, " = "}, head...)
 	}
-	for _, r := range g.rows(s) {
-		w.element(impl("Field"), g.row(s, r)...)
+	w.write(head)
+	for _, x := range fields {
+		w.p(x)
 	}
 	w.p(end, "\n")
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Version is the version of the generated code. Package mapperimpl lists the versions that it supports.
-const Version = 5
+const Version = 6
 
 // Generate returns the files of a package's models: one next to each file that declares models, and the
 // lock file. lock is the present lock file, nil for none. With accept the new keys replace those of the
@@ -162,7 +162,6 @@ func (g *generator) nameStructure(s *structure) {
 	if s.handled(g.p.types) && g.hasHandles(s) {
 		s.handles = s.named().Obj().Name() + "Fields"
 		g.fieldsName(s)
-		s.handleType = g.names.declare(lowerFirst(s.named().Obj().Name()) + "Handles")
 	}
 }
 
@@ -250,11 +249,14 @@ func (g *generator) file(f *sourceFile, models []*Model) *written {
 		g.unwritable(w, m)
 	}
 	g.tables(w, f, models)
+	w.p("func _() {")
 	x := &guards{writer: w, names: g.names, seen: map[string]bool{}}
 	for _, m := range models {
 		x.of(m)
 		g.unwritable(w, m)
 	}
+	x.end()
+	w.p("}\n")
 	w.p("const _, _ = ", impl("EnforceVersion"), "(", Version, " - ", impl("Version"), "), ", impl("EnforceVersion"),
 		"(", impl("Version"), " - ", Version, ")")
 	return &written{path, constraints(f), w}

@@ -10,11 +10,13 @@ import (
 )
 
 // guards writes what stops compiling when a type that generated code was made from has
-// changed.
+// changed: a function without a name, of which the compiler makes nothing.
 type guards struct {
 	*writer
 	names *names
 	seen  map[string]bool
+	// lacking are types without methods that encode and decode them, by the type of package mapperimpl that has those.
+	lacking map[string][]types.Type
 }
 
 // of writes the guards of all types that a model reaches.
@@ -24,7 +26,7 @@ func (x *guards) of(m *Model) {
 		if x.first("text " + typeKey(goType(t))) {
 			encoding := func(name string) ident { return std("encoding", name) }
 			x.p("var _ interface {\n", encoding("TextMarshaler"), "\n", encoding("TextUnmarshaler"), "\n} = (*",
-				goType(t), ")(nil)\n")
+				goType(t), ")(nil)")
 		}
 	}
 }
@@ -48,11 +50,11 @@ func (x *guards) reach(t *schema.Type) {
 	switch {
 	case t.Marshals:
 		x.p("var _ interface {\nMarshalDynamoDBAttributeValue() (", attrValue("AttributeValue"), ", error)\n} = (*", gt,
-			")(nil)\n")
+			")(nil)")
 		return
 	case t.Time:
 		if ok && gt.String() != "time.Time" {
-			x.p("var _ = (*", std("time", "Time"), ")((*", gt, ")(nil))\n")
+			x.p("var _ = (*", std("time", "Time"), ")((*", gt, ")(nil))")
 		}
 		return
 	case t.Kind == schema.BigInt, t.Kind == schema.BigFloat:
@@ -63,14 +65,14 @@ func (x *guards) reach(t *schema.Type) {
 	case t.Kind == schema.Struct:
 		x.structure(named)
 	case ok && t.Kind != schema.Interface:
-		x.p("var _ = (*", named.Underlying(), ")((*", gt, ")(nil))\n")
+		x.p("var _ = (*", named.Underlying(), ")((*", gt, ")(nil))")
 	}
 	if ok && t.Kind != schema.Interface && named.Obj().Pkg() != nil {
 		x.methods(t)
 	}
 	if k := t.Key; k != nil && !k.MarshalsText {
 		if _, ok := goType(k).(*types.Named); ok && x.first("key "+typeKey(goType(k))) {
-			x.p("var _ interface{ MarshalText() } = struct {\n*", goType(k), "\n", impl("NoText"), "\n}{}\n")
+			x.p("var _ interface{ MarshalText() } = struct {\n*", goType(k), "\n", impl("NoText"), "\n}{}")
 		}
 	}
 	x.parts(t)
@@ -87,14 +89,39 @@ func (x *guards) parts(t *schema.Type) {
 	}
 }
 
-// methods asserts that a type does not define its own encoding or decoding: its methods would be
-// ambiguous with those of types that are embedded with it.
+// methods asserts that a type does not define its own encoding or decoding.
 func (x *guards) methods(t *schema.Type) {
 	none := "NoMethods"
 	if t.Unmarshals {
 		none = "NoMarshaler"
 	}
-	x.p("var _ ", impl("Lacks"+none[2:]), " = struct {\n*", goType(t), "\n", impl(none), "\n}{}")
+	if x.lacking == nil {
+		x.lacking = map[string][]types.Type{}
+	}
+	x.lacking[none] = append(x.lacking[none], goType(t))
+}
+
+// end writes the assertions about methods: those of a type would be ambiguous with the methods of the type that is
+// embedded with it.
+func (x *guards) end() {
+	for _, none := range sortedKeys(x.lacking) {
+		for all := x.lacking[none]; len(all) > 0; {
+			var later []types.Type
+			names := map[string]bool{}
+			x.p("var _ ", impl("Lacks"+none[2:]), " = struct {")
+			for _, t := range all {
+				name := t.(*types.Named).Obj().Name()
+				if names[name] {
+					later = append(later, t) // a struct has each name once
+					continue
+				}
+				names[name] = true
+				x.p("*", t)
+			}
+			x.p(impl(none), "\n}{}")
+			all = later
+		}
+	}
 }
 
 // structure asserts a struct with its tags. Assignability, unlike conversion, respects tags. If a
@@ -112,7 +139,7 @@ func (x *guards) structure(named *types.Named) {
 	if !own && hasUnexported(st) || hasUnchecked(st) || x.embedsHidden(st) {
 		for i := range st.NumFields() {
 			if f := st.Field(i); (own || f.Exported()) && f.Name() != "_" && !unchecked(f.Type()) && !x.hidden(f) {
-				x.p("var _ = ", at(named, f.Name(), f.Type()), "\n")
+				x.p("var _ = ", at(named, f.Name(), f.Type()))
 			}
 		}
 		return

@@ -75,7 +75,7 @@ func (n *nodeWriter) level(name string, l level, add bool) result {
 	case l.next < 0:
 		return n.itemResult("Item", l.it, goType(l.it.Elem))
 	case !only:
-		r := n.levelType("is a selection", name, l, n.nodeBase(), n.plain)
+		r := n.levelType("is a selection", name, l, n.plain, n.nodeBase())
 		if add {
 			t := n.types[slices.IndexFunc(n.types, func(t *nodeType) bool { return t.at == l })]
 			t.methods = append(t.methods, n.adder("Add", t.self(), l.it))
@@ -83,24 +83,24 @@ func (n *nodeWriter) level(name string, l level, add bool) result {
 		n.noQuery(l)
 		return r
 	}
-	whole := n.queryBase(n.word(l.it), goType(l.it.Elem), true)
+	whole := []base{n.elementsBase(n.word(l.it), goType(l.it.Elem))}
 	if add {
-		whole = n.itemsBase(l.it)
+		whole = append(whole, n.itemsBase(l.it))
 	}
 	part := func() result { return n.elements(l.it.Elem) }
-	return n.levelType("is a selection, with the methods of a query,", name, l, whole, part)
+	return n.levelType("is a selection, with the methods of a query,", name, l, part, whole...)
 }
 
 // levelType makes the type of a node before a placeholder: it has the methods of whole, and its
 // ranges return part.
-func (n *nodeWriter) levelType(what, name string, l level, whole base, part func() result) result {
+func (n *nodeWriter) levelType(what, name string, l level, part func() result, whole ...base) result {
 	src, f := l.it.Key.Sources[l.next], l.it.Key.Format(l.next)
 	t := n.declare(n.g.names.declare(lowerFirst(name)), fmt.Sprintf("%s that can be narrowed by %s.", what, src.Text))
 	t.at = l
-	t.bases = []base{whole}
+	t.bases = n.basesOf(whole...)
 	n.rangesOf(t, n.word(l.it), l.it.Key, l.next, part)
 	made := n.made(t)
-	made.query = whole.name != n.nodeBase().name
+	made.query = whole[0].query
 	method := identifier(sourceName(src))
 	param, arg := n.argument(src, f.Value, new([]string))
 	after := levelAt(l.it, l.parts+1)

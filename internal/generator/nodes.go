@@ -34,9 +34,10 @@ type result struct {
 	make func(at code) code
 	// base is the type that a type of the file embeds in order to extend it.
 	base func() base
-	// local reports that typ is a pointer to a type of the file, which is node if it has methods of its own.
-	local bool
-	node  *nodeType
+	// based reports that typ is a pointer to the type of base.
+	based bool
+	// node is the type of the file that typ points to, nil for a type of the library.
+	node *nodeType
 	// query reports that it has the methods of a query.
 	query bool
 }
@@ -164,9 +165,9 @@ func (n *nodeWriter) plain() result {
 func (n *nodeWriter) elements(elem *schema.Type) result {
 	b := n.elementsBase(typeWord(goType(elem)), goType(elem))
 	return result{
-		typ:  code{"*", b.name},
-		make: func(at code) code { return code{"&", b.make(at)} },
-		base: func() base { return b }, local: true, query: true,
+		typ:  code{"*", n.elementsType(goType(elem))},
+		make: func(at code) code { return b.make(at)[1:] },
+		base: func() base { return b }, based: true,
 	}
 }
 
@@ -177,7 +178,7 @@ func (n *nodeWriter) query(word string, elem any, more ...string) result {
 	return result{
 		typ:  code{"*", of(queryOf("Query"), args)},
 		make: func(at code) code { return call(of(queryOf("Of"), elem), at) },
-		base: func() base { return n.queryBase(word, elem, false, more...) },
+		base: func() base { return n.queryBase(word, elem, more...) },
 	}
 }
 
@@ -185,7 +186,7 @@ func (n *nodeWriter) query(word string, elem any, more ...string) result {
 func (n *nodeWriter) itemResult(function string, it *schema.Item, record any) result {
 	types := list(n.model(), record)
 	return result{
-		typ:  code{"*", of(mapperOf("ItemNode"), types)},
+		typ:  code{"*", of(mapperOf("ItemNode"), n.model(), code{"*", record})},
 		make: func(at code) code { return call(of(impl(function), types), at, it.Index) },
 	}
 }
@@ -301,7 +302,7 @@ func (n *nodeWriter) keyType() {
 		name: "Patch", doc: "Patch changes fields of the entity. Each change and each condition is sent to the item " +
 			"of its field.",
 		params: code{"changes ...", of(fieldOf("Change"), n.model())},
-		result: result{typ: code{"*", of(mapperOf("ItemPatch"), list(n.model(), n.model()))}},
+		result: result{typ: code{"*", of(mapperOf("ItemPatch"), n.model(), code{"*", n.model()})}},
 		body:   call(impl("Patch"), self, "changes"),
 	})
 	n.item(t, self, n.e.Root) // first: no other node can have its name
@@ -451,7 +452,7 @@ func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
 		m.params, key = code{"k ", goType(it.Field.Type.Key), ", v ", goType(it.Elem)}, "k"
 	}
 	m.result = result{typ: code{"*", of(mapperOf("Patch"), n.model())}}
-	m.body = call(impl("Add"), at, it.Index, key, "v")
+	m.body = call(impl("Add"), at, it.Index, key, "&v")
 	return m
 }
 

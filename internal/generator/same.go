@@ -104,6 +104,10 @@ func (g *generator) sameOf(w *writer, s *structure) {
 		w.p("func ", s.same, "(a, b *", goType(s.t), ") bool { return ", s.form, ".Form.Same(a, b, 0) }\n")
 		return
 	}
+	if g.wholly(s, leaves) && !slices.ContainsFunc(leaves, func(l leaf) bool { return !comparable(l.t) }) {
+		w.p("func ", s.same, "(a, b *", goType(s.t), ") bool { return *a == *b }\n")
+		return
+	}
 	var terms, before []code
 	for _, l := range leaves {
 		same := call(impl("SameText"), "&a"+l.sel, "&b"+l.sel)

@@ -84,7 +84,7 @@ func (n *nodeWriter) segment(t *nodeType, self code, s *segment) {
 // segmentType makes the type of a segment that has others below it.
 func (n *nodeWriter) segmentType(name string, s *segment, whole result) result {
 	t := n.declare(n.g.names.declare(lowerFirst(name)), fmt.Sprintf("selects parts of %s.", s.text))
-	t.bases = []base{whole.base()}
+	t.bases = n.basesOf(whole.base())
 	for _, c := range s.children {
 		n.segment(t, t.self(), c)
 	}

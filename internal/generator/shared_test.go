@@ -126,16 +126,13 @@ type line struct {
 	}
 	text := regexp.MustCompile(`(?m)^\t// .*\n`).ReplaceAllString(files["a_itemize.go"], "")
 	for _, want := range []string{
-		"type aHandles struct {\n\tName *field.String[A, string]\n\tInner *field.Struct[A, struct {",
-		"\tBy *field.String[A, string]\n",
-		`mapperimpl.Field("Name", "name,omitempty", func(v *A) *string { return &v.Name }, ` +
-			`mapperimpl.String[string]())`,
-		`mapperimpl.Field("By", "", func(v *A) *string { return &v.By }, mapperimpl.String[string]())`,
-		"type baseHandles struct {\n\tBy *field.String[Base, string]\n}",
-		"type lineHandles struct {\n\tText *field.String[line, string]\n}",
-		`mapperimpl.Field("Base", "", func(v *A) *Base { return &v.Base }, baseForm)`,
-		`mapperimpl.Field("ID", "", func(v *A) *string { return &v.ID }, mapperimpl.String[string]())`,
-		`mapperimpl.Field("N", "", func(v *line) *int { return &v.N }, mapperimpl.Numeric[int]())`,
+		"var AFields = *mapperimpl.Handles(&struct {\n\tName *field.String[*A, string]\n" +
+			"\tInner *field.Struct[*A, struct {",
+		"\tBy *field.String[*A, string]\n",
+		"(&struct {\n\tBy *field.String[*Base, string]\n}{}, baseForm.Form)",
+		"(&struct {\n\tText *field.String[*line, string]\n}{}, lineForm.Form)",
+		`mapperimpl.Reached("By", "", func(v *A) *string { return &v.By }, mapperimpl.String[string]().Form)`,
+		`mapperimpl.Field("Base", baseForm.Form),`,
 		"var aInnerForm = ",
 	} {
 		if !strings.Contains(text, want) {

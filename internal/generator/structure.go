@@ -23,12 +23,11 @@ type structure struct {
 	compared bool
 	// in is the file that declares all about it.
 	in *sourceFile
-	// form, same, clone and handles are the names of the generated code, and handleType is the type of handles. They
-	// are "" for a type without handles.
-	form, same, clone, handles, handleType string
-	model                                  *Model           // whose type it is, or nil
-	hint                                   string           // what a struct without a name is called
-	docs                                   map[int][]string // where the fields are stored, for the comments of handles
+	// form, same, clone and handles are the names of the generated code, handles "" for a type without handles.
+	form, same, clone, handles string
+	model                      *Model           // whose type it is, or nil
+	hint                       string           // what a struct without a name is called
+	docs                       map[int][]string // where the fields are stored, for the comments of handles
 }
 
 // use says what a field is for.

@@ -153,20 +153,6 @@ func (w *writer) function(f function) {
 	}
 }
 
-// element writes a call that is an element of a list, on a line of its own, or broken as breakLines would.
-func (w *writer) element(function any, args ...any) {
-	texts := make([]string, len(args))
-	for i, a := range args {
-		texts[i] = w.text(code{a})
-	}
-	name := w.text(code{function})
-	if line := name + "(" + strings.Join(texts, ", ") + "),"; tabColumns+columns(line) <= maxColumns {
-		w.p(line)
-		return
-	}
-	w.p(name, "(", filled(texts, 2*tabColumns, maxColumns+1), "),")
-}
-
 // text returns a piece of code as the file writes it.
 func (w *writer) text(c code) string {
 	start := w.body.Len()

@@ -58,7 +58,7 @@ var (
 )
 
 // patchOf sets what albumOf has, but the notes.
-func patchOf(m *mapper.Mapper[album], v album) *mapper.ItemPatch[album, album] {
+func patchOf(m *mapper.Mapper[album], v album) *mapper.ItemPatch[album, *album] {
 	return handmade.EntityOf(m.Key(v.ID)).Patch(albumName.Set(v.Name), albumStory.Set(v.Story), albumCover.Set(v.Cover))
 }
 

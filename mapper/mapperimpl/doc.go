@@ -4,10 +4,10 @@
 package mapperimpl
 
 // Version is the version of generated code that this package works with.
-const Version = 5
+const Version = 6
 
 // EnforceVersion makes a generated file of another version fail to compile, because a negative constant
 // does not fit:
 //
-//	const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+//	const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)
 type EnforceVersion uint

@@ -11,6 +11,8 @@ import (
 
 // Index returns the node of a secondary index, by the numbers of the index and the item in the layout.
 // The arguments are the values of its partition key and of the first parts of its sort key.
+//
+//go:noinline
 func Index[T any](index, item, parts int, args ...Argument) *query.Node[T] {
 	values, err := arguments(args)
 	return node[T](selection.Selection{Err: err, Targets: []selection.Target{{
@@ -20,6 +22,8 @@ func Index[T any](index, item, parts int, args ...Argument) *query.Node[T] {
 
 // Period narrows the time after a node's parts to a year, month, day or hour, by the number of
 // arguments. in is its location; the default is UTC.
+//
+//go:noinline
 func Period[T any](n *query.Node[T], in []*time.Location, year int, more ...int) *query.Node[T] {
 	at, ok := location(in)
 	if !ok {
@@ -35,6 +39,8 @@ func Period[T any](n *query.Node[T], in []*time.Location, year int, more ...int)
 }
 
 // Week narrows it to an ISO 8601 week.
+//
+//go:noinline
 func Week[T any](n *query.Node[T], in []*time.Location, year, week int) *query.Node[T] {
 	at, ok := location(in)
 	if !ok {
@@ -55,6 +61,8 @@ func location(in []*time.Location) (at *time.Location, ok bool) {
 }
 
 // Times narrows it to instants from one to another, which is excluded. nil is no bound.
+//
+//go:noinline
 func Times[T any](n *query.Node[T], from, to *time.Time) *query.Node[T] {
 	var w selection.Time
 	if from != nil {
@@ -66,6 +74,7 @@ func Times[T any](n *query.Node[T], from, to *time.Time) *query.Node[T] {
 	return bounded(n, w)
 }
 
+//go:noinline
 func bounded[T any](n *query.Node[T], w selection.Time) *query.Node[T] {
 	s := spec(n)
 	if len(s.Targets) == 1 {
@@ -76,23 +85,32 @@ func bounded[T any](n *query.Node[T], w selection.Time) *query.Node[T] {
 }
 
 // Between narrows the value after a node's parts to those from one to another, inclusive.
+//
+//go:noinline
 func Between[T any](n *query.Node[T], from, to Argument) *query.Node[T] {
 	return ordered(n, &from, &to, "")
 }
 
 // AtLeast narrows it to a value and larger ones.
+//
+//go:noinline
 func AtLeast[T any](n *query.Node[T], from Argument) *query.Node[T] {
 	return ordered(n, &from, nil, "")
 }
 
 // AtMost narrows it to a value and smaller ones.
+//
+//go:noinline
 func AtMost[T any](n *query.Node[T], to Argument) *query.Node[T] { return ordered(n, nil, &to, "") }
 
 // BeginsWith narrows it to texts with a prefix.
+//
+//go:noinline
 func BeginsWith[T any](n *query.Node[T], begin string) *query.Node[T] {
 	return ordered(n, nil, nil, begin)
 }
 
+//go:noinline
 func ordered[T any](n *query.Node[T], from, to *Argument, begin string) *query.Node[T] {
 	o := &selection.Order{Begin: begin}
 	bound := func(a *Argument) *key.Value {

@@ -4,7 +4,6 @@ package registry
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -22,18 +21,18 @@ func PackageByName(name string) *PackageKey {
 type PackageKey struct{ *packageNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *PackageKey) Patch(changes ...field.Change[Package]) *mapper.ItemPatch[Package, Package] {
+func (n *PackageKey) Patch(changes ...field.Change[Package]) *mapper.ItemPatch[Package, *Package] {
 	return mapperimpl.Patch(n.packageNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *PackageKey) Root() *mapper.ItemNode[Package, Package] {
+func (n *PackageKey) Root() *mapper.ItemNode[Package, *Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 0, 1), 0)
 }
 
 // Tags selects TAG#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
 func (n *PackageKey) Tags() *packageKeyTags {
-	return &packageKeyTags{packageStringItems{packageStringMethods{mapperimpl.Items(n.packageNode, 1, 1)}, 1}}
+	return newPackageKeyTags(mapperimpl.Items(n.packageNode, 1, 1))
 }
 
 // Releases selects RELEASE#{At}#{Version}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day,
@@ -43,301 +42,170 @@ func (n *PackageKey) Releases() *packageKeyReleases {
 }
 
 // Dependencies selects DEPENDENCIES.
-func (n *PackageKey) Dependencies() *mapper.ItemNode[Package, Package] {
+func (n *PackageKey) Dependencies() *mapper.ItemNode[Package, *Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 3, 1), 3)
 }
 
 // DevDependencies selects DEPENDENCIES#DEV.
-func (n *PackageKey) DevDependencies() *mapper.ItemNode[Package, Package] {
+func (n *PackageKey) DevDependencies() *mapper.ItemNode[Package, *Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 4, 1), 4)
 }
 
 // Scripts selects SCRIPTS.
-func (n *PackageKey) Scripts() *mapper.ItemNode[Package, Package] {
+func (n *PackageKey) Scripts() *mapper.ItemNode[Package, *Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 5, 1), 5)
 }
 
 // Files selects FILES.
-func (n *PackageKey) Files() *mapper.ItemNode[Package, Package] {
+func (n *PackageKey) Files() *mapper.ItemNode[Package, *Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 6, 1), 6)
 }
 
 // packageKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
-type packageKeyTags struct{ packageStringItems }
+type packageKeyTags struct {
+	at *packageNode
+	packageStringQuery
+	packageStringItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *packageKeyTags) BeginsWith(begin string) *packageStringQuery {
-	return &packageStringQuery{packageStringMethods{mapperimpl.BeginsWith(n.packageNode, begin)}}
+func newPackageKeyTags(at *packageNode) *packageKeyTags {
+	return &packageKeyTags{at, *mapperimpl.Elements[string](at), packageStringItems{at, 1}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *packageKeyTags) BeginsWith(begin string) *query.Elements[Package, string] {
+	return mapperimpl.Elements[string](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Key narrows the selection to one {key}.
-func (n *packageKeyTags) Key(key string) *mapper.ItemNode[Package, string] {
-	return mapperimpl.Element[Package, string](mapperimpl.Next(n.packageNode, 2, mapperimpl.StringValue(key)), 1)
+func (n *packageKeyTags) Key(key string) *mapper.ItemNode[Package, *string] {
+	return mapperimpl.Element[Package, string](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(key)), 1)
 }
 
 // packageKeyReleases is a selection, with the methods of a query, that can be narrowed by {At}.
 type packageKeyReleases struct {
+	at *packageNode
+	packageReleaseQuery
 	packageReleaseItems
 	packageReleaseHours
 }
 
 func newPackageKeyReleases(at *packageNode) *packageKeyReleases {
-	return &packageKeyReleases{packageReleaseItems{packageReleaseMethods{at}, 2}, packageReleaseHours{at}}
+	return &packageKeyReleases{
+		at, *mapperimpl.Elements[Release](at), packageReleaseItems{at, 2}, packageReleaseHours{at},
+	}
 }
 
 // At narrows the selection to one {At}. It has the methods of a query. Narrow it by BeginsWith or Version.
 func (n *packageKeyReleases) At(atValue time.Time) *packageKeyReleasesAt {
-	return &packageKeyReleasesAt{
-		packageReleaseMethods{mapperimpl.Next(n.packageNode, 3, mapperimpl.TimeValue(atValue))},
-	}
+	return newPackageKeyReleasesAt(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(atValue)))
 }
 
 // packageKeyReleasesAt is a selection, with the methods of a query, that can be narrowed by {Version}.
-type packageKeyReleasesAt struct{ packageReleaseMethods }
+type packageKeyReleasesAt struct {
+	at *packageNode
+	packageReleaseQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *packageKeyReleasesAt) BeginsWith(begin string) *packageReleaseQuery {
-	return &packageReleaseQuery{packageReleaseMethods{mapperimpl.BeginsWith(n.packageNode, begin)}}
+func newPackageKeyReleasesAt(at *packageNode) *packageKeyReleasesAt {
+	return &packageKeyReleasesAt{at, *mapperimpl.Elements[Release](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *packageKeyReleasesAt) BeginsWith(begin string) *query.Elements[Package, Release] {
+	return mapperimpl.Elements[Release](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Version narrows the selection to one {Version}.
-func (n *packageKeyReleasesAt) Version(version string) *mapper.ItemNode[Package, Release] {
-	return mapperimpl.Element[Package, Release](mapperimpl.Next(n.packageNode, 4, mapperimpl.StringValue(version)), 2)
+func (n *packageKeyReleasesAt) Version(version string) *mapper.ItemNode[Package, *Release] {
+	return mapperimpl.Element[Package, Release](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(version)), 2)
 }
 
 type packageNode = query.Node[Package]
 
-type packageStringMethods struct{ *packageNode }
-
-// Query returns the query, which has more methods than these.
-func (n *packageStringMethods) Query() *query.Query[Package, string] {
-	return query.Of[string](n.packageNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *packageStringMethods) All(
-	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
-) iter.Seq2[string, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *packageStringMethods) Refs(
-	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
-) iter.Seq2[query.Ref[string], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *packageStringMethods) Collect(
-	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
-) ([]string, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *packageStringMethods) Page(
-	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
-) (*query.Page[string], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *packageStringMethods) Count(
-	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *packageStringMethods) Plan(src query.Source[Package], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *packageStringMethods) Filter(conditions ...field.Condition[string]) *query.Query[Package, string] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *packageStringMethods) Project(fields ...field.Of[string]) *query.Query[Package, string] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *packageStringMethods) Limit(first int) *query.Query[Package, string] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *packageStringMethods) Reverse() *query.Query[Package, string] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *packageStringMethods) After(page query.Cursor) *query.Query[Package, string] {
-	return n.Query().After(page)
-}
+type packageStringQuery = query.Elements[Package, string]
 
 type packageStringItems struct {
-	packageStringMethods
+	base *packageNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *packageStringItems) Add(k string, element string) *mapper.Patch[Package] {
-	return mapperimpl.Add(n.packageNode, n.item, k, element)
+	return mapperimpl.Add(n.base, n.item, k, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *packageStringItems) Put(k string, element string) *mapper.Patch[Package] {
-	return mapperimpl.Put(n.packageNode, n.item, k, element)
+	return mapperimpl.Put(n.base, n.item, k, &element)
 }
 
 // Map reads the whole map.
 func (n *packageStringItems) Map(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (all map[string]string, err error) {
-	err = mapperimpl.Entries(ctx, n.packageNode, src, options, &all)
+	err = mapperimpl.Entries(ctx, n.base, src, options, &all)
 	return all, err
 }
 
-// packageStringQuery is a selection of elements, and has the methods of a query.
-type packageStringQuery struct{ packageStringMethods }
-
-type packageReleaseMethods struct{ *packageNode }
-
-// Query returns the query, which has more methods than these.
-func (n *packageReleaseMethods) Query() *query.Query[Package, Release] {
-	return query.Of[Release](n.packageNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *packageReleaseMethods) All(
-	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
-) iter.Seq2[Release, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *packageReleaseMethods) Refs(
-	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Release], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *packageReleaseMethods) Collect(
-	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
-) ([]Release, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *packageReleaseMethods) Page(
-	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
-) (*query.Page[Release], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *packageReleaseMethods) Count(
-	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *packageReleaseMethods) Plan(src query.Source[Package], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *packageReleaseMethods) Filter(conditions ...field.Condition[Release]) *query.Query[Package, Release] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *packageReleaseMethods) Project(fields ...field.Of[Release]) *query.Query[Package, Release] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *packageReleaseMethods) Limit(first int) *query.Query[Package, Release] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *packageReleaseMethods) Reverse() *query.Query[Package, Release] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *packageReleaseMethods) After(page query.Cursor) *query.Query[Package, Release] {
-	return n.Query().After(page)
-}
+type packageReleaseQuery = query.Elements[Package, Release]
 
 type packageReleaseItems struct {
-	packageReleaseMethods
+	base *packageNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *packageReleaseItems) Add(element Release) *mapper.Patch[Package] {
-	return mapperimpl.Add(n.packageNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *packageReleaseItems) Put(element Release) *mapper.Patch[Package] {
-	return mapperimpl.Put(n.packageNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// packageReleaseQuery is a selection of elements, and has the methods of a query.
-type packageReleaseQuery struct{ packageReleaseMethods }
 
 type packageReleaseHours struct{ base *packageNode }
 
-func (n *packageReleaseHours) of(at *packageNode) *packageReleaseQuery {
-	return &packageReleaseQuery{packageReleaseMethods{at}}
-}
-
 // Year selects the items of a year, in UTC or a location.
-func (n *packageReleaseHours) Year(year int, in ...*time.Location) *packageReleaseQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *packageReleaseHours) Year(year int, in ...*time.Location) *query.Elements[Package, Release] {
+	return mapperimpl.Elements[Release](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *packageReleaseHours) Month(year int, month time.Month, in ...*time.Location) *packageReleaseQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *packageReleaseHours) Month(
+	year int, month time.Month, in ...*time.Location,
+) *query.Elements[Package, Release] {
+	return mapperimpl.Elements[Release](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *packageReleaseHours) Day(year int, month time.Month, day int, in ...*time.Location) *packageReleaseQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *packageReleaseHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) *query.Elements[Package, Release] {
+	return mapperimpl.Elements[Release](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
 func (n *packageReleaseHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
-) *packageReleaseQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+) *query.Elements[Package, Release] {
+	return mapperimpl.Elements[Release](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *packageReleaseHours) Between(from, to time.Time) *packageReleaseQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *packageReleaseHours) Between(from, to time.Time) *query.Elements[Package, Release] {
+	return mapperimpl.Elements[Release](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *packageReleaseHours) Before(to time.Time) *packageReleaseQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *packageReleaseHours) Before(to time.Time) *query.Elements[Package, Release] {
+	return mapperimpl.Elements[Release](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *packageReleaseHours) Since(from time.Time) *packageReleaseHoursSince {
-	return &packageReleaseHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &packageReleaseHoursSince{*mapperimpl.Elements[Release](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // packageReleaseHoursSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -348,7 +216,7 @@ type packageReleaseHoursSince struct {
 }
 
 // Before selects those before another time.
-func (n *packageReleaseHoursSince) Before(to time.Time) *packageReleaseQuery {
+func (n *packageReleaseHoursSince) Before(to time.Time) *query.Elements[Package, Release] {
 	return n.times.Between(n.from, to)
 }
 
@@ -361,144 +229,87 @@ func DocumentByName(name string) *DocumentKey {
 type DocumentKey struct{ *documentNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *DocumentKey) Patch(changes ...field.Change[Document]) *mapper.ItemPatch[Document, Document] {
+func (n *DocumentKey) Patch(changes ...field.Change[Document]) *mapper.ItemPatch[Document, *Document] {
 	return mapperimpl.Patch(n.documentNode, changes)
 }
 
 // Root selects the root item, the item of the table documents.
-func (n *DocumentKey) Root() *mapper.ItemNode[Document, Document] {
+func (n *DocumentKey) Root() *mapper.ItemNode[Document, *Document] {
 	return mapperimpl.Item[Document, Document](mapperimpl.Items(n.documentNode, 0, 0), 0)
 }
 
 type documentNode = query.Node[Document]
 
 // PackageFields has the stored fields of a Package: for patches, conditions, filters and projections.
-var PackageFields = mapperimpl.Handles[packageHandles](packageForm)
-
-// packageHandles is the type of PackageFields.
-type packageHandles struct {
+var PackageFields = *mapperimpl.Handles(&struct {
 	// Description is the attribute "Description" (S) of the item HEAD.
-	Description *field.String[Package, string]
+	Description *field.String[*Package, string]
 	// License is the attribute "License" (S) of the item HEAD.
-	License *field.String[Package, string]
+	License *field.String[*Package, string]
 	// Keywords is the attribute "Keywords" (L) of the item HEAD.
-	Keywords *field.List[Package, string]
+	Keywords *field.List[*Package, string]
 	// Dependencies is the attribute "run" (M) of the item DEPENDENCIES.
-	Dependencies *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	Dependencies *field.Map[*Package, map[string]string, string, *field.String[*Package, string]]
 	// OptionalDependencies is the attribute "optional" (M) of the item DEPENDENCIES.
-	OptionalDependencies *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	OptionalDependencies *field.Map[*Package, map[string]string, string, *field.String[*Package, string]]
 	// PeerDependencies is the attribute "peer" (M) of the item DEPENDENCIES.
-	PeerDependencies *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	PeerDependencies *field.Map[*Package, map[string]string, string, *field.String[*Package, string]]
 	// DevDependencies is the attribute "dev" (M) of the item DEPENDENCIES#DEV.
-	DevDependencies *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	DevDependencies *field.Map[*Package, map[string]string, string, *field.String[*Package, string]]
 	// Engines is the attribute "engines" (M) of the item DEPENDENCIES.
-	Engines *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	Engines *field.Map[*Package, map[string]string, string, *field.String[*Package, string]]
 	// Scripts is the attribute "Scripts" (M) of the item SCRIPTS.
-	Scripts *field.Map[Package, map[string]string, string, *field.String[Package, string]]
+	Scripts *field.Map[*Package, map[string]string, string, *field.String[*Package, string]]
 	// Files is the attribute "Files" (L) of the item FILES.
-	Files *field.List[Package, string]
+	Files *field.List[*Package, string]
 	// Exports is the attribute "Exports" (any type) of the item FILES.
-	Exports *field.Value[Package, any]
-}
+	Exports *field.Value[*Package, any]
+}{}, packageForm.Form)
 
 // ReleaseFields has the stored fields of a Release: for patches, conditions, filters and projections.
-var ReleaseFields = mapperimpl.Handles[releaseHandles](releaseForm)
-
-// releaseHandles is the type of ReleaseFields.
-type releaseHandles struct {
+var ReleaseFields = *mapperimpl.Handles(&struct {
 	// Listed is the attribute "Listed" (BOOL) of each item RELEASE#{At}#{Version}.
-	Listed *field.Bool[Release, bool]
-}
+	Listed *field.Value[*Release, bool]
+}{}, releaseForm.Form)
 
 // DocumentFields has the stored fields of a Document: for patches, conditions, filters and projections.
-var DocumentFields = mapperimpl.Handles[documentHandles](documentForm)
-
-// documentHandles is the type of DocumentFields.
-type documentHandles struct {
+var DocumentFields = *mapperimpl.Handles(&struct {
 	// Description is the attribute "Description" (S) of the item the item of the table documents.
-	Description *field.String[Document, string]
+	Description *field.String[*Document, string]
 	// License is the attribute "License" (S) of the item the item of the table documents.
-	License *field.String[Document, string]
+	License *field.String[*Document, string]
 	// Keywords is the attribute "Keywords" (L) of the item the item of the table documents.
-	Keywords *field.List[Document, string]
+	Keywords *field.List[*Document, string]
 	// Tags is the attribute "Tags" (M) of the item the item of the table documents.
-	Tags *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	Tags *field.Map[*Document, map[string]string, string, *field.String[*Document, string]]
 	// Time is the attribute "Time" (M) of the item the item of the table documents.
-	Time *field.Map[Document, map[string]time.Time, string, *field.Time[Document, time.Time]]
+	Time *field.Map[*Document, map[string]time.Time, string, *field.Ordered[*Document, time.Time]]
 	// Versions is the attribute "Versions" (L) of the item the item of the table documents.
-	Versions *field.List[Document, string]
+	Versions *field.List[*Document, string]
 	// Engines is the attribute "Engines" (M) of the item the item of the table documents.
-	Engines *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	Engines *field.Map[*Document, map[string]string, string, *field.String[*Document, string]]
 	// Dependencies is the attribute "Dependencies" (M) of the item the item of the table documents.
-	Dependencies *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	Dependencies *field.Map[*Document, map[string]string, string, *field.String[*Document, string]]
 	// OptionalDependencies is the attribute "OptionalDependencies" (M) of the item the item of the table documents.
-	OptionalDependencies *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	OptionalDependencies *field.Map[*Document, map[string]string, string, *field.String[*Document, string]]
 	// PeerDependencies is the attribute "PeerDependencies" (M) of the item the item of the table documents.
-	PeerDependencies *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	PeerDependencies *field.Map[*Document, map[string]string, string, *field.String[*Document, string]]
 	// DevDependencies is the attribute "DevDependencies" (M) of the item the item of the table documents.
-	DevDependencies *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	DevDependencies *field.Map[*Document, map[string]string, string, *field.String[*Document, string]]
 	// Scripts is the attribute "Scripts" (M) of the item the item of the table documents.
-	Scripts *field.Map[Document, map[string]string, string, *field.String[Document, string]]
+	Scripts *field.Map[*Document, map[string]string, string, *field.String[*Document, string]]
 	// Files is the attribute "Files" (L) of the item the item of the table documents.
-	Files *field.List[Document, string]
+	Files *field.List[*Document, string]
 	// Exports is the attribute "Exports" (any type) of the item the item of the table documents.
-	Exports *field.Value[Document, any]
-}
+	Exports *field.Value[*Document, any]
+}{}, documentForm.Form)
 
 var packageForm = mapperimpl.Struct(mapperimpl.Funcs[Package]{},
-	mapperimpl.Field("Name", "", func(v *Package) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Description", "", func(v *Package) *string { return &v.Description }, mapperimpl.String[string](),
-	),
-	mapperimpl.Field("License", "", func(v *Package) *string { return &v.License }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Keywords", ",omitempty", func(v *Package) *[]string { return &v.Keywords },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Tags", "", func(v *Package) *map[string]string { return &v.Tags },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Releases", "", func(v *Package) *[]Release { return &v.Releases }, mapperimpl.Slice[[]Release](releaseForm),
-	),
-	mapperimpl.Field(
-		"Dependencies", "run,omitempty", func(v *Package) *map[string]string { return &v.Dependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"OptionalDependencies", "optional,omitempty",
-		func(v *Package) *map[string]string { return &v.OptionalDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"PeerDependencies", "peer,omitempty", func(v *Package) *map[string]string { return &v.PeerDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"DevDependencies", "dev,omitempty", func(v *Package) *map[string]string { return &v.DevDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Engines", "engines,omitempty", func(v *Package) *map[string]string { return &v.Engines },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Scripts", "", func(v *Package) *map[string]string { return &v.Scripts },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Files", ",omitempty", func(v *Package) *[]string { return &v.Files },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field("Exports", ",omitempty", func(v *Package) *any { return &v.Exports }, mapperimpl.Opaque[any]()),
+	mapperimpl.Field("Releases", mapperimpl.Slice[[]Release](releaseForm).Form),
+	mapperimpl.Field("Exports", mapperimpl.Opaque[any]().Form),
 )
 
-var releaseForm = mapperimpl.Struct(mapperimpl.Funcs[Release]{Same: sameRelease, Clone: mapperimpl.Copy[Release]},
-	mapperimpl.Field("At", "", func(v *Release) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Version", "", func(v *Release) *string { return &v.Version }, mapperimpl.String[string]()),
-	mapperimpl.Field("Listed", "", func(v *Release) *bool { return &v.Listed }, mapperimpl.Bool[bool]()),
-)
+var releaseForm = mapperimpl.Struct(mapperimpl.Funcs[Release]{Same: sameRelease, Clone: mapperimpl.Copy[Release]})
 
 func sameRelease(a, b *Release) bool {
 	return mapperimpl.SameTime(&a.At, &b.At) &&
@@ -507,56 +318,8 @@ func sameRelease(a, b *Release) bool {
 }
 
 var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
-	mapperimpl.Field("Name", "", func(v *Document) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Description", "", func(v *Document) *string { return &v.Description }, mapperimpl.String[string](),
-	),
-	mapperimpl.Field("License", "", func(v *Document) *string { return &v.License }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Keywords", ",omitempty", func(v *Document) *[]string { return &v.Keywords },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Tags", "", func(v *Document) *map[string]string { return &v.Tags },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Time", "", func(v *Document) *map[string]time.Time { return &v.Time },
-		mapperimpl.Map[map[string]time.Time](mapperimpl.Time[time.Time]()),
-	),
-	mapperimpl.Field(
-		"Versions", "", func(v *Document) *[]string { return &v.Versions },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Engines", ",omitempty", func(v *Document) *map[string]string { return &v.Engines },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Dependencies", ",omitempty", func(v *Document) *map[string]string { return &v.Dependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"OptionalDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.OptionalDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"PeerDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.PeerDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"DevDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.DevDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Scripts", ",omitempty", func(v *Document) *map[string]string { return &v.Scripts },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Files", ",omitempty", func(v *Document) *[]string { return &v.Files },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field("Exports", ",omitempty", func(v *Document) *any { return &v.Exports }, mapperimpl.Opaque[any]()),
+	mapperimpl.Field("Time", mapperimpl.Map[map[string]time.Time](mapperimpl.Time[time.Time]()).Form),
+	mapperimpl.Field("Exports", mapperimpl.Opaque[any]().Form),
 )
 
 // ItemizeCodec returns the generated codec, for package mapper.
@@ -569,65 +332,56 @@ func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
 	return &mapperimpl.Codec[Document]{Layout: "436ca88e577ba8bc98e796d3", Table: documentForm}
 }
 
-type packageLayout_changed_run_go_generate = struct {
-	_                    struct{}          `ddb:"table=packages"`
-	Name                 string            `ddb:"pk=PACKAGE#{Name}"`
-	Description          string            `ddb:"sk=HEAD"`
-	License              string            `ddb:"sk=HEAD"`
-	Keywords             []string          `ddb:"sk=HEAD" dynamodbav:",omitempty"`
-	Tags                 map[string]string `ddb:"sk=TAG#{key}"`
-	Releases             []Release         `ddb:"sk=RELEASE#{At}#{Version}"`
-	Dependencies         map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"run,omitempty"`
-	OptionalDependencies map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"optional,omitempty"`
-	PeerDependencies     map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"peer,omitempty"`
-	DevDependencies      map[string]string `ddb:"sk=DEPENDENCIES#DEV,name=DevDependencies" dynamodbav:"dev,omitempty"`
-	Engines              map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"engines,omitempty"`
-	Scripts              map[string]string `ddb:"sk=SCRIPTS"`
-	Files                []string          `ddb:"sk=FILES" dynamodbav:",omitempty"`
-	Exports              any               `ddb:"sk=FILES" dynamodbav:",omitempty"`
+func _() {
+	type packageLayout_changed_run_go_generate = struct {
+		_                    struct{}          `ddb:"table=packages"`
+		Name                 string            `ddb:"pk=PACKAGE#{Name}"`
+		Description          string            `ddb:"sk=HEAD"`
+		License              string            `ddb:"sk=HEAD"`
+		Keywords             []string          `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+		Tags                 map[string]string `ddb:"sk=TAG#{key}"`
+		Releases             []Release         `ddb:"sk=RELEASE#{At}#{Version}"`
+		Dependencies         map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"run,omitempty"`
+		OptionalDependencies map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"optional,omitempty"`
+		PeerDependencies     map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"peer,omitempty"`
+		DevDependencies      map[string]string `ddb:"sk=DEPENDENCIES#DEV,name=DevDependencies" dynamodbav:"dev,omitempty"`
+		Engines              map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"engines,omitempty"`
+		Scripts              map[string]string `ddb:"sk=SCRIPTS"`
+		Files                []string          `ddb:"sk=FILES" dynamodbav:",omitempty"`
+		Exports              any               `ddb:"sk=FILES" dynamodbav:",omitempty"`
+	}
+	var _ packageLayout_changed_run_go_generate = Package{}
+	type releaseLayout_changed_run_go_generate = struct {
+		At      time.Time
+		Version string
+		Listed  bool
+	}
+	var _ releaseLayout_changed_run_go_generate = Release{}
+	type documentLayout_changed_run_go_generate = struct {
+		_                    struct{}             `ddb:"table=documents,hash=name,range=-"`
+		Name                 string               `ddb:"pk={Name}" json:"name"`
+		Description          string               `json:"description"`
+		License              string               `json:"license"`
+		Keywords             []string             `json:"keywords" dynamodbav:",omitempty"`
+		Tags                 map[string]string    `json:"dist-tags"`
+		Time                 map[string]time.Time `json:"time"`
+		Versions             []string             `json:"versions"`
+		Engines              map[string]string    `json:"engines" dynamodbav:",omitempty"`
+		Dependencies         map[string]string    `json:"dependencies" dynamodbav:",omitempty"`
+		OptionalDependencies map[string]string    `json:"optionalDependencies" dynamodbav:",omitempty"`
+		PeerDependencies     map[string]string    `json:"peerDependencies" dynamodbav:",omitempty"`
+		DevDependencies      map[string]string    `json:"devDependencies" dynamodbav:",omitempty"`
+		Scripts              map[string]string    `json:"scripts" dynamodbav:",omitempty"`
+		Files                []string             `json:"files" dynamodbav:",omitempty"`
+		Exports              any                  `json:"exports" dynamodbav:",omitempty"`
+	}
+	var _ documentLayout_changed_run_go_generate = Document{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Package
+		*Release
+		*Document
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ packageLayout_changed_run_go_generate = Package{}
-var _ mapperimpl.LacksMethods = struct {
-	*Package
-	mapperimpl.NoMethods
-}{}
-
-type releaseLayout_changed_run_go_generate = struct {
-	At      time.Time
-	Version string
-	Listed  bool
-}
-
-var _ releaseLayout_changed_run_go_generate = Release{}
-var _ mapperimpl.LacksMethods = struct {
-	*Release
-	mapperimpl.NoMethods
-}{}
-
-type documentLayout_changed_run_go_generate = struct {
-	_                    struct{}             `ddb:"table=documents,hash=name,range=-"`
-	Name                 string               `ddb:"pk={Name}" json:"name"`
-	Description          string               `json:"description"`
-	License              string               `json:"license"`
-	Keywords             []string             `json:"keywords" dynamodbav:",omitempty"`
-	Tags                 map[string]string    `json:"dist-tags"`
-	Time                 map[string]time.Time `json:"time"`
-	Versions             []string             `json:"versions"`
-	Engines              map[string]string    `json:"engines" dynamodbav:",omitempty"`
-	Dependencies         map[string]string    `json:"dependencies" dynamodbav:",omitempty"`
-	OptionalDependencies map[string]string    `json:"optionalDependencies" dynamodbav:",omitempty"`
-	PeerDependencies     map[string]string    `json:"peerDependencies" dynamodbav:",omitempty"`
-	DevDependencies      map[string]string    `json:"devDependencies" dynamodbav:",omitempty"`
-	Scripts              map[string]string    `json:"scripts" dynamodbav:",omitempty"`
-	Files                []string             `json:"files" dynamodbav:",omitempty"`
-	Exports              any                  `json:"exports" dynamodbav:",omitempty"`
-}
-
-var _ documentLayout_changed_run_go_generate = Document{}
-var _ mapperimpl.LacksMethods = struct {
-	*Document
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

@@ -22,27 +22,27 @@ func ProjectByTenantProject(tenantID string, projectID string) *ProjectKey {
 type ProjectKey struct{ *projectNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ProjectKey) Patch(changes ...field.Change[Project]) *mapper.ItemPatch[Project, Project] {
+func (n *ProjectKey) Patch(changes ...field.Change[Project]) *mapper.ItemPatch[Project, *Project] {
 	return mapperimpl.Patch(n.projectNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *ProjectKey) Root() *mapper.ItemNode[Project, Project] {
+func (n *ProjectKey) Root() *mapper.ItemNode[Project, *Project] {
 	return mapperimpl.Item[Project, Project](mapperimpl.Items(n.projectNode, 0, 1), 0)
 }
 
 // Counters selects COUNTERS.
-func (n *ProjectKey) Counters() *mapper.ItemNode[Project, Counters] {
+func (n *ProjectKey) Counters() *mapper.ItemNode[Project, *Counters] {
 	return mapperimpl.Item[Project, Counters](mapperimpl.Items(n.projectNode, 1, 1), 1)
 }
 
 // Members selects MEMBER#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
 func (n *ProjectKey) Members() *projectKeyMembers {
-	return &projectKeyMembers{projectMemberItems{projectMemberMethods{mapperimpl.Items(n.projectNode, 2, 1)}, 2}}
+	return newProjectKeyMembers(mapperimpl.Items(n.projectNode, 2, 1))
 }
 
 // Member selects one MEMBER#{key}.
-func (n *ProjectKey) Member(key string) *mapper.ItemNode[Project, Member] {
+func (n *ProjectKey) Member(key string) *mapper.ItemNode[Project, *Member] {
 	return mapperimpl.Element[Project, Member](mapperimpl.Items(n.projectNode, 2, 2, mapperimpl.StringValue(key)), 2)
 }
 
@@ -53,286 +53,149 @@ func (n *ProjectKey) Activity() *projectKeyActivity {
 }
 
 // Event selects one ACTIVITY#{At}#{Ticket:06}.
-func (n *ProjectKey) Event(atValue time.Time, ticket int) *mapper.ItemNode[Project, Event] {
+func (n *ProjectKey) Event(atValue time.Time, ticket int) *mapper.ItemNode[Project, *Event] {
 	return mapperimpl.Element[Project, Event](
 		mapperimpl.Items(n.projectNode, 3, 4, mapperimpl.TimeValue(atValue), mapperimpl.IntValue(ticket)), 3,
 	)
 }
 
 // projectKeyMembers is a selection, with the methods of a query, that can be narrowed by {key}.
-type projectKeyMembers struct{ projectMemberItems }
+type projectKeyMembers struct {
+	at *projectNode
+	projectMemberQuery
+	projectMemberItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *projectKeyMembers) BeginsWith(begin string) *projectMemberQuery {
-	return &projectMemberQuery{projectMemberMethods{mapperimpl.BeginsWith(n.projectNode, begin)}}
+func newProjectKeyMembers(at *projectNode) *projectKeyMembers {
+	return &projectKeyMembers{at, *mapperimpl.Elements[Member](at), projectMemberItems{at, 2}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *projectKeyMembers) BeginsWith(begin string) *query.Elements[Project, Member] {
+	return mapperimpl.Elements[Member](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Key narrows the selection to one {key}.
-func (n *projectKeyMembers) Key(key string) *mapper.ItemNode[Project, Member] {
-	return mapperimpl.Element[Project, Member](mapperimpl.Next(n.projectNode, 2, mapperimpl.StringValue(key)), 2)
+func (n *projectKeyMembers) Key(key string) *mapper.ItemNode[Project, *Member] {
+	return mapperimpl.Element[Project, Member](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(key)), 2)
 }
 
 // projectKeyActivity is a selection, with the methods of a query, that can be narrowed by {At}.
 type projectKeyActivity struct {
+	at *projectNode
+	projectEventQuery
 	projectEventItems
 	projectEventHours
 }
 
 func newProjectKeyActivity(at *projectNode) *projectKeyActivity {
-	return &projectKeyActivity{projectEventItems{projectEventMethods{at}, 3}, projectEventHours{at}}
+	return &projectKeyActivity{at, *mapperimpl.Elements[Event](at), projectEventItems{at, 3}, projectEventHours{at}}
 }
 
 // At narrows the selection to one {At}. It has the methods of a query. Narrow it by Between, AtLeast, AtMost or Ticket.
 func (n *projectKeyActivity) At(atValue time.Time) *projectKeyActivityAt {
-	return newProjectKeyActivityAt(mapperimpl.Next(n.projectNode, 3, mapperimpl.TimeValue(atValue)))
+	return newProjectKeyActivityAt(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(atValue)))
 }
 
 // projectKeyActivityAt is a selection, with the methods of a query, that can be narrowed by {Ticket:06}.
 type projectKeyActivityAt struct {
-	projectEventMethods
+	at *projectNode
+	projectEventQuery
 	projectEventIntValues
 }
 
 func newProjectKeyActivityAt(at *projectNode) *projectKeyActivityAt {
-	return &projectKeyActivityAt{projectEventMethods{at}, projectEventIntValues{at}}
+	return &projectKeyActivityAt{at, *mapperimpl.Elements[Event](at), projectEventIntValues{at}}
 }
 
 // Ticket narrows the selection to one {Ticket:06}.
-func (n *projectKeyActivityAt) Ticket(ticket int) *mapper.ItemNode[Project, Event] {
-	return mapperimpl.Element[Project, Event](mapperimpl.Next(n.projectNode, 4, mapperimpl.IntValue(ticket)), 3)
+func (n *projectKeyActivityAt) Ticket(ticket int) *mapper.ItemNode[Project, *Event] {
+	return mapperimpl.Element[Project, Event](mapperimpl.Next(n.at, 4, mapperimpl.IntValue(ticket)), 3)
 }
 
 type projectNode = query.Node[Project]
 
-type projectMemberMethods struct{ *projectNode }
-
-// Query returns the query, which has more methods than these.
-func (n *projectMemberMethods) Query() *query.Query[Project, Member] {
-	return query.Of[Member](n.projectNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *projectMemberMethods) All(
-	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
-) iter.Seq2[Member, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *projectMemberMethods) Refs(
-	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Member], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *projectMemberMethods) Collect(
-	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
-) ([]Member, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *projectMemberMethods) Page(
-	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
-) (*query.Page[Member], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *projectMemberMethods) Count(
-	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *projectMemberMethods) Plan(src query.Source[Project], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *projectMemberMethods) Filter(conditions ...field.Condition[Member]) *query.Query[Project, Member] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *projectMemberMethods) Project(fields ...field.Of[Member]) *query.Query[Project, Member] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *projectMemberMethods) Limit(first int) *query.Query[Project, Member] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *projectMemberMethods) Reverse() *query.Query[Project, Member] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *projectMemberMethods) After(page query.Cursor) *query.Query[Project, Member] {
-	return n.Query().After(page)
-}
+type projectMemberQuery = query.Elements[Project, Member]
 
 type projectMemberItems struct {
-	projectMemberMethods
+	base *projectNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *projectMemberItems) Add(k string, element Member) *mapper.Patch[Project] {
-	return mapperimpl.Add(n.projectNode, n.item, k, element)
+	return mapperimpl.Add(n.base, n.item, k, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *projectMemberItems) Put(k string, element Member) *mapper.Patch[Project] {
-	return mapperimpl.Put(n.projectNode, n.item, k, element)
+	return mapperimpl.Put(n.base, n.item, k, &element)
 }
 
 // Map reads the whole map.
 func (n *projectMemberItems) Map(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (all map[string]Member, err error) {
-	err = mapperimpl.Entries(ctx, n.projectNode, src, options, &all)
+	err = mapperimpl.Entries(ctx, n.base, src, options, &all)
 	return all, err
 }
 
-// projectMemberQuery is a selection of elements, and has the methods of a query.
-type projectMemberQuery struct{ projectMemberMethods }
-
-type projectEventMethods struct{ *projectNode }
-
-// Query returns the query, which has more methods than these.
-func (n *projectEventMethods) Query() *query.Query[Project, Event] {
-	return query.Of[Event](n.projectNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *projectEventMethods) All(
-	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
-) iter.Seq2[Event, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *projectEventMethods) Refs(
-	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Event], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *projectEventMethods) Collect(
-	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
-) ([]Event, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *projectEventMethods) Page(
-	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
-) (*query.Page[Event], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *projectEventMethods) Count(
-	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *projectEventMethods) Plan(src query.Source[Project], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *projectEventMethods) Filter(conditions ...field.Condition[Event]) *query.Query[Project, Event] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *projectEventMethods) Project(fields ...field.Of[Event]) *query.Query[Project, Event] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *projectEventMethods) Limit(first int) *query.Query[Project, Event] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *projectEventMethods) Reverse() *query.Query[Project, Event] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *projectEventMethods) After(page query.Cursor) *query.Query[Project, Event] {
-	return n.Query().After(page)
-}
+type projectEventQuery = query.Elements[Project, Event]
 
 type projectEventItems struct {
-	projectEventMethods
+	base *projectNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *projectEventItems) Add(element Event) *mapper.Patch[Project] {
-	return mapperimpl.Add(n.projectNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *projectEventItems) Put(element Event) *mapper.Patch[Project] {
-	return mapperimpl.Put(n.projectNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// projectEventQuery is a selection of elements, and has the methods of a query.
-type projectEventQuery struct{ projectEventMethods }
 
 type projectEventHours struct{ base *projectNode }
 
-func (n *projectEventHours) of(at *projectNode) *projectEventQuery {
-	return &projectEventQuery{projectEventMethods{at}}
-}
-
 // Year selects the items of a year, in UTC or a location.
-func (n *projectEventHours) Year(year int, in ...*time.Location) *projectEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *projectEventHours) Year(year int, in ...*time.Location) *query.Elements[Project, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *projectEventHours) Month(year int, month time.Month, in ...*time.Location) *projectEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *projectEventHours) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Project, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *projectEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *projectEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *projectEventHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) *query.Elements[Project, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *projectEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *projectEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+func (n *projectEventHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) *query.Elements[Project, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *projectEventHours) Between(from, to time.Time) *projectEventQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *projectEventHours) Between(from, to time.Time) *query.Elements[Project, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *projectEventHours) Before(to time.Time) *projectEventQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *projectEventHours) Before(to time.Time) *query.Elements[Project, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *projectEventHours) Since(from time.Time) *projectEventHoursSince {
-	return &projectEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &projectEventHoursSince{*mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // projectEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -343,29 +206,25 @@ type projectEventHoursSince struct {
 }
 
 // Before selects those before another time.
-func (n *projectEventHoursSince) Before(to time.Time) *projectEventQuery {
+func (n *projectEventHoursSince) Before(to time.Time) *query.Elements[Project, Event] {
 	return n.times.Between(n.from, to)
 }
 
 type projectEventIntValues struct{ base *projectNode }
 
-func (n *projectEventIntValues) of(at *projectNode) *projectEventQuery {
-	return &projectEventQuery{projectEventMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *projectEventIntValues) Between(from, to int) *projectEventQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *projectEventIntValues) Between(from, to int) *query.Elements[Project, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *projectEventIntValues) AtLeast(from int) *projectEventQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *projectEventIntValues) AtLeast(from int) *query.Elements[Project, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *projectEventIntValues) AtMost(to int) *projectEventQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *projectEventIntValues) AtMost(to int) *query.Elements[Project, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // TicketByTenantProjectNumber selects the Ticket with the keys TENANT#{TenantID}#TICKETS#{ProjectID} and
@@ -392,17 +251,17 @@ func TicketByTenantProject(tenantID string, projectID string) *ticketQuery {
 type TicketKey struct{ *ticketNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *TicketKey) Patch(changes ...field.Change[Ticket]) *mapper.ItemPatch[Ticket, Ticket] {
+func (n *TicketKey) Patch(changes ...field.Change[Ticket]) *mapper.ItemPatch[Ticket, *Ticket] {
 	return mapperimpl.Patch(n.ticketNode, changes)
 }
 
 // Root selects the root item, TICKET#{Number:06}.
-func (n *TicketKey) Root() *mapper.ItemNode[Ticket, Ticket] {
+func (n *TicketKey) Root() *mapper.ItemNode[Ticket, *Ticket] {
 	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 0, 2), 0)
 }
 
 // Text selects TEXT#{Number:06}.
-func (n *TicketKey) Text() *mapper.ItemNode[Ticket, Ticket] {
+func (n *TicketKey) Text() *mapper.ItemNode[Ticket, *Ticket] {
 	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 1, 2), 1)
 }
 
@@ -424,17 +283,19 @@ func newTicketQuery(at *ticketNode) *ticketQuery {
 
 // ticketKeyComments is a selection, with the methods of a query, that can be narrowed by {At}.
 type ticketKeyComments struct {
+	at *ticketNode
+	ticketCommentQuery
 	ticketCommentItems
 	ticketCommentHours
 }
 
 func newTicketKeyComments(at *ticketNode) *ticketKeyComments {
-	return &ticketKeyComments{ticketCommentItems{ticketCommentMethods{at}, 2}, ticketCommentHours{at}}
+	return &ticketKeyComments{at, *mapperimpl.Elements[Comment](at), ticketCommentItems{at, 2}, ticketCommentHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n *ticketKeyComments) At(atValue time.Time) *mapper.ItemNode[Ticket, Comment] {
-	return mapperimpl.Element[Ticket, Comment](mapperimpl.Next(n.ticketNode, 4, mapperimpl.TimeValue(atValue)), 2)
+func (n *ticketKeyComments) At(atValue time.Time) *mapper.ItemNode[Ticket, *Comment] {
+	return mapperimpl.Element[Ticket, Comment](mapperimpl.Next(n.at, 4, mapperimpl.TimeValue(atValue)), 2)
 }
 
 type ticketNode = query.Node[Ticket]
@@ -515,155 +376,77 @@ func (n *ticketEntitiesFlatQuery) Roots() *query.Query[Ticket, Ticket] { return 
 
 type ticketEntitiesIntValues struct{ base *ticketNode }
 
-func (n *ticketEntitiesIntValues) of(at *ticketNode) *query.Query[Ticket, Ticket] {
-	return query.Of[Ticket](at)
-}
-
 // Between selects the items from one value to another, both included.
 func (n *ticketEntitiesIntValues) Between(from, to int) *query.Query[Ticket, Ticket] {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+	return query.Of[Ticket](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
 func (n *ticketEntitiesIntValues) AtLeast(from int) *query.Query[Ticket, Ticket] {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+	return query.Of[Ticket](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
 func (n *ticketEntitiesIntValues) AtMost(to int) *query.Query[Ticket, Ticket] {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+	return query.Of[Ticket](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
-type ticketCommentMethods struct{ *ticketNode }
-
-// Query returns the query, which has more methods than these.
-func (n *ticketCommentMethods) Query() *query.Query[Ticket, Comment] {
-	return query.Of[Comment](n.ticketNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *ticketCommentMethods) All(
-	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
-) iter.Seq2[Comment, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *ticketCommentMethods) Refs(
-	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Comment], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *ticketCommentMethods) Collect(
-	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
-) ([]Comment, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *ticketCommentMethods) Page(
-	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
-) (*query.Page[Comment], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *ticketCommentMethods) Count(
-	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *ticketCommentMethods) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *ticketCommentMethods) Filter(conditions ...field.Condition[Comment]) *query.Query[Ticket, Comment] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *ticketCommentMethods) Project(fields ...field.Of[Comment]) *query.Query[Ticket, Comment] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *ticketCommentMethods) Limit(first int) *query.Query[Ticket, Comment] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *ticketCommentMethods) Reverse() *query.Query[Ticket, Comment] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *ticketCommentMethods) After(page query.Cursor) *query.Query[Ticket, Comment] {
-	return n.Query().After(page)
-}
+type ticketCommentQuery = query.Elements[Ticket, Comment]
 
 type ticketCommentItems struct {
-	ticketCommentMethods
+	base *ticketNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *ticketCommentItems) Add(element Comment) *mapper.Patch[Ticket] {
-	return mapperimpl.Add(n.ticketNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *ticketCommentItems) Put(element Comment) *mapper.Patch[Ticket] {
-	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// ticketCommentQuery is a selection of elements, and has the methods of a query.
-type ticketCommentQuery struct{ ticketCommentMethods }
 
 type ticketCommentHours struct{ base *ticketNode }
 
-func (n *ticketCommentHours) of(at *ticketNode) *ticketCommentQuery {
-	return &ticketCommentQuery{ticketCommentMethods{at}}
-}
-
 // Year selects the items of a year, in UTC or a location.
-func (n *ticketCommentHours) Year(year int, in ...*time.Location) *ticketCommentQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *ticketCommentHours) Year(year int, in ...*time.Location) *query.Elements[Ticket, Comment] {
+	return mapperimpl.Elements[Comment](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *ticketCommentHours) Month(year int, month time.Month, in ...*time.Location) *ticketCommentQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *ticketCommentHours) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Ticket, Comment] {
+	return mapperimpl.Elements[Comment](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *ticketCommentHours) Day(year int, month time.Month, day int, in ...*time.Location) *ticketCommentQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *ticketCommentHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) *query.Elements[Ticket, Comment] {
+	return mapperimpl.Elements[Comment](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *ticketCommentHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *ticketCommentQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+func (n *ticketCommentHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) *query.Elements[Ticket, Comment] {
+	return mapperimpl.Elements[Comment](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *ticketCommentHours) Between(from, to time.Time) *ticketCommentQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *ticketCommentHours) Between(from, to time.Time) *query.Elements[Ticket, Comment] {
+	return mapperimpl.Elements[Comment](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *ticketCommentHours) Before(to time.Time) *ticketCommentQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *ticketCommentHours) Before(to time.Time) *query.Elements[Ticket, Comment] {
+	return mapperimpl.Elements[Comment](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *ticketCommentHours) Since(from time.Time) *ticketCommentHoursSince {
-	return &ticketCommentHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &ticketCommentHoursSince{*mapperimpl.Elements[Comment](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // ticketCommentHoursSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -674,119 +457,77 @@ type ticketCommentHoursSince struct {
 }
 
 // Before selects those before another time.
-func (n *ticketCommentHoursSince) Before(to time.Time) *ticketCommentQuery {
+func (n *ticketCommentHoursSince) Before(to time.Time) *query.Elements[Ticket, Comment] {
 	return n.times.Between(n.from, to)
 }
 
 // ProjectFields has the stored fields of a Project: for patches, conditions, filters and projections.
-var ProjectFields = mapperimpl.Handles[projectHandles](projectForm)
-
-// projectHandles is the type of ProjectFields.
-type projectHandles struct {
+var ProjectFields = *mapperimpl.Handles(&struct {
 	// Name is the attribute "Name" (S) of the item HEAD.
-	Name *field.String[Project, string]
+	Name *field.String[*Project, string]
 	// CreatedAt is the attribute "CreatedAt" (S) of the item HEAD.
-	CreatedAt *field.Time[Project, time.Time]
+	CreatedAt *field.Ordered[*Project, time.Time]
 	// Counters is the item COUNTERS.
-	Counters *field.Struct[Project, Counters]
-}
+	Counters *field.Struct[*Project, Counters]
+}{}, projectForm.Form)
 
 // CountersFields has the stored fields of a Counters: for patches, conditions, filters and projections.
-var CountersFields = mapperimpl.Handles[countersHandles](countersForm)
-
-// countersHandles is the type of CountersFields.
-type countersHandles struct {
+var CountersFields = *mapperimpl.Handles(&struct {
 	// LastTicket is the attribute "LastTicket" (N) of the item COUNTERS.
-	LastTicket *field.Number[Counters, int]
+	LastTicket *field.Number[*Counters, int]
 	// Open is the attribute "Open" (N) of the item COUNTERS.
-	Open *field.Number[Counters, int]
-}
+	Open *field.Number[*Counters, int]
+}{}, countersForm.Form)
 
 // MemberFields has the stored fields of a Member: for patches, conditions, filters and projections.
-var MemberFields = mapperimpl.Handles[memberHandles](memberForm)
-
-// memberHandles is the type of MemberFields.
-type memberHandles struct {
+var MemberFields = *mapperimpl.Handles(&struct {
 	// Role is the attribute "Role" (S) of each item MEMBER#{key}.
-	Role *field.String[Member, string]
+	Role *field.String[*Member, string]
 	// Email is the attribute "Email" (S) of each item MEMBER#{key}.
-	Email *field.String[Member, string]
-}
+	Email *field.String[*Member, string]
+}{}, memberForm.Form)
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = mapperimpl.Handles[eventHandles](eventForm)
-
-// eventHandles is the type of EventFields.
-type eventHandles struct {
+var EventFields = *mapperimpl.Handles(&struct {
 	// Text is the attribute "Text" (S) of each item ACTIVITY#{At}#{Ticket:06}.
-	Text *field.String[Event, string]
-}
+	Text *field.String[*Event, string]
+}{}, eventForm.Form)
 
 // TicketFields has the stored fields of a Ticket: for patches, conditions, filters and projections.
-var TicketFields = mapperimpl.Handles[ticketHandles](ticketForm)
-
-// ticketHandles is the type of TicketFields.
-type ticketHandles struct {
+var TicketFields = *mapperimpl.Handles(&struct {
 	// Title is the attribute "Title" (S) of the item TICKET#{Number:06}.
-	Title *field.String[Ticket, string]
+	Title *field.String[*Ticket, string]
 	// State is the attribute "State" (S) of the item TICKET#{Number:06}.
-	State *field.String[Ticket, string]
+	State *field.String[*Ticket, string]
 	// Labels is the attribute "Labels" (SS) of the item TICKET#{Number:06}.
-	Labels *field.Set[Ticket, string]
+	Labels *field.Set[*Ticket, string]
 	// UpdatedAt is the attribute "UpdatedAt" (S) of the item TICKET#{Number:06}.
-	UpdatedAt *field.Time[Ticket, time.Time]
+	UpdatedAt *field.Ordered[*Ticket, time.Time]
 	// Text is the attribute "Text" (S) of the item TEXT#{Number:06}.
-	Text *field.String[Ticket, string]
-}
+	Text *field.String[*Ticket, string]
+}{}, ticketForm.Form)
 
 // CommentFields has the stored fields of a Comment: for patches, conditions, filters and projections.
-var CommentFields = mapperimpl.Handles[commentHandles](commentForm)
-
-// commentHandles is the type of CommentFields.
-type commentHandles struct {
+var CommentFields = *mapperimpl.Handles(&struct {
 	// Author is the attribute "Author" (S) of each item COMMENT#{^Number:06}#{At}.
-	Author *field.String[Comment, string]
+	Author *field.String[*Comment, string]
 	// Text is the attribute "Text" (S) of each item COMMENT#{^Number:06}#{At}.
-	Text *field.String[Comment, string]
-}
+	Text *field.String[*Comment, string]
+}{}, commentForm.Form)
 
 var projectForm = mapperimpl.Struct(mapperimpl.Funcs[Project]{},
-	mapperimpl.Field("TenantID", "", func(v *Project) *string { return &v.TenantID }, mapperimpl.String[string]()),
-	mapperimpl.Field("ProjectID", "", func(v *Project) *string { return &v.ProjectID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Name", "", func(v *Project) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"CreatedAt", "", func(v *Project) *time.Time { return &v.CreatedAt }, mapperimpl.Time[time.Time](),
-	),
-	mapperimpl.Field("Counters", "", func(v *Project) *Counters { return &v.Counters }, countersForm),
-	mapperimpl.Field(
-		"Members", "", func(v *Project) *map[string]Member { return &v.Members },
-		mapperimpl.Map[map[string]Member](memberForm),
-	),
-	mapperimpl.Field(
-		"Activity", "", func(v *Project) *[]Event { return &v.Activity }, mapperimpl.Slice[[]Event](eventForm),
-	),
+	mapperimpl.Field("Counters", countersForm.Form),
+	mapperimpl.Field("Members", mapperimpl.Map[map[string]Member](memberForm).Form),
+	mapperimpl.Field("Activity", mapperimpl.Slice[[]Event](eventForm).Form),
 )
 
-var countersForm = mapperimpl.Struct(mapperimpl.Funcs[Counters]{},
-	mapperimpl.Field("LastTicket", "", func(v *Counters) *int { return &v.LastTicket }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Open", "", func(v *Counters) *int { return &v.Open }, mapperimpl.Numeric[int]()),
-)
+var countersForm = mapperimpl.Struct(mapperimpl.Funcs[Counters]{})
 
-var memberForm = mapperimpl.Struct(mapperimpl.Funcs[Member]{Same: sameMember, Clone: mapperimpl.Copy[Member]},
-	mapperimpl.Field("Role", "", func(v *Member) *string { return &v.Role }, mapperimpl.String[string]()),
-	mapperimpl.Field("Email", "", func(v *Member) *string { return &v.Email }, mapperimpl.String[string]()),
-)
+var memberForm = mapperimpl.Struct(mapperimpl.Funcs[Member]{Same: sameMember, Clone: mapperimpl.Copy[Member]})
 
-func sameMember(a, b *Member) bool {
-	return a.Role == b.Role &&
-		a.Email == b.Email
-}
+func sameMember(a, b *Member) bool { return *a == *b }
 
-var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: mapperimpl.Copy[Event]},
-	mapperimpl.Field("At", "", func(v *Event) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Ticket", "", func(v *Event) *int { return &v.Ticket }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Text", "", func(v *Event) *string { return &v.Text }, mapperimpl.String[string]()),
-)
+var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: mapperimpl.Copy[Event]})
 
 func sameEvent(a, b *Event) bool {
 	return mapperimpl.SameTime(&a.At, &b.At) &&
@@ -795,27 +536,10 @@ func sameEvent(a, b *Event) bool {
 }
 
 var ticketForm = mapperimpl.Struct(mapperimpl.Funcs[Ticket]{},
-	mapperimpl.Field("TenantID", "", func(v *Ticket) *string { return &v.TenantID }, mapperimpl.String[string]()),
-	mapperimpl.Field("ProjectID", "", func(v *Ticket) *string { return &v.ProjectID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Number", "", func(v *Ticket) *int { return &v.Number }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Title", "", func(v *Ticket) *string { return &v.Title }, mapperimpl.String[string]()),
-	mapperimpl.Field("State", "", func(v *Ticket) *string { return &v.State }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Labels", ",stringset,omitempty", func(v *Ticket) *[]string { return &v.Labels },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field("UpdatedAt", "", func(v *Ticket) *time.Time { return &v.UpdatedAt }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Text", "", func(v *Ticket) *string { return &v.Text }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Comments", "", func(v *Ticket) *[]Comment { return &v.Comments }, mapperimpl.Slice[[]Comment](commentForm),
-	),
+	mapperimpl.Field("Comments", mapperimpl.Slice[[]Comment](commentForm).Form),
 )
 
-var commentForm = mapperimpl.Struct(mapperimpl.Funcs[Comment]{Same: sameComment, Clone: mapperimpl.Copy[Comment]},
-	mapperimpl.Field("At", "", func(v *Comment) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Author", "", func(v *Comment) *string { return &v.Author }, mapperimpl.String[string]()),
-	mapperimpl.Field("Text", "", func(v *Comment) *string { return &v.Text }, mapperimpl.String[string]()),
-)
+var commentForm = mapperimpl.Struct(mapperimpl.Funcs[Comment]{Same: sameComment, Clone: mapperimpl.Copy[Comment]})
 
 func sameComment(a, b *Comment) bool {
 	return mapperimpl.SameTime(&a.At, &b.At) &&
@@ -833,86 +557,62 @@ func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
 	return &mapperimpl.Codec[Ticket]{Layout: "0ab3f1440f032922772cac16", Table: ticketForm}
 }
 
-type projectLayout_changed_run_go_generate = struct {
-	_         struct{} `ddb:"table=tracker"`
-	TenantID  string   `ddb:"pk=TENANT#{TenantID}#PROJECT#{ProjectID}"`
-	ProjectID string
-	Name      string            `ddb:"sk=HEAD"`
-	CreatedAt time.Time         `ddb:"sk=HEAD"`
-	Counters  Counters          `ddb:"sk=COUNTERS"`
-	Members   map[string]Member `ddb:"sk=MEMBER#{key},one=Member"`
-	Activity  []Event           `ddb:"sk=ACTIVITY#{At}#{Ticket:06},one=Event"`
+func _() {
+	type projectLayout_changed_run_go_generate = struct {
+		_         struct{} `ddb:"table=tracker"`
+		TenantID  string   `ddb:"pk=TENANT#{TenantID}#PROJECT#{ProjectID}"`
+		ProjectID string
+		Name      string            `ddb:"sk=HEAD"`
+		CreatedAt time.Time         `ddb:"sk=HEAD"`
+		Counters  Counters          `ddb:"sk=COUNTERS"`
+		Members   map[string]Member `ddb:"sk=MEMBER#{key},one=Member"`
+		Activity  []Event           `ddb:"sk=ACTIVITY#{At}#{Ticket:06},one=Event"`
+	}
+	var _ projectLayout_changed_run_go_generate = Project{}
+	type countersLayout_changed_run_go_generate = struct {
+		LastTicket int
+		Open       int
+	}
+	var _ countersLayout_changed_run_go_generate = Counters{}
+	type memberLayout_changed_run_go_generate = struct {
+		Role  string
+		Email string
+	}
+	var _ memberLayout_changed_run_go_generate = Member{}
+	type eventLayout_changed_run_go_generate = struct {
+		At     time.Time
+		Ticket int
+		Text   string
+	}
+	var _ eventLayout_changed_run_go_generate = Event{}
+	type ticketLayout_changed_run_go_generate = struct {
+		_         struct{} `ddb:"table=tracker"`
+		TenantID  string   `ddb:"pk=TENANT#{TenantID}#TICKETS#{ProjectID}"`
+		ProjectID string
+		Number    int
+		Title     string    `ddb:"sk=TICKET#{Number:06}"`
+		State     string    `ddb:"sk=TICKET#{Number:06}"`
+		Labels    []string  `ddb:"sk=TICKET#{Number:06}" dynamodbav:",stringset,omitempty"`
+		UpdatedAt time.Time `ddb:"sk=TICKET#{Number:06}"`
+		Text      string    `ddb:"sk=TEXT#{Number:06}"`
+		Comments  []Comment `ddb:"sk=COMMENT#{^Number:06}#{At}"`
+	}
+	var _ ticketLayout_changed_run_go_generate = Ticket{}
+	type commentLayout_changed_run_go_generate = struct {
+		At     time.Time
+		Author string
+		Text   string
+	}
+	var _ commentLayout_changed_run_go_generate = Comment{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Project
+		*Counters
+		*Member
+		*Event
+		*Ticket
+		*Comment
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ projectLayout_changed_run_go_generate = Project{}
-var _ mapperimpl.LacksMethods = struct {
-	*Project
-	mapperimpl.NoMethods
-}{}
-
-type countersLayout_changed_run_go_generate = struct {
-	LastTicket int
-	Open       int
-}
-
-var _ countersLayout_changed_run_go_generate = Counters{}
-var _ mapperimpl.LacksMethods = struct {
-	*Counters
-	mapperimpl.NoMethods
-}{}
-
-type memberLayout_changed_run_go_generate = struct {
-	Role  string
-	Email string
-}
-
-var _ memberLayout_changed_run_go_generate = Member{}
-var _ mapperimpl.LacksMethods = struct {
-	*Member
-	mapperimpl.NoMethods
-}{}
-
-type eventLayout_changed_run_go_generate = struct {
-	At     time.Time
-	Ticket int
-	Text   string
-}
-
-var _ eventLayout_changed_run_go_generate = Event{}
-var _ mapperimpl.LacksMethods = struct {
-	*Event
-	mapperimpl.NoMethods
-}{}
-
-type ticketLayout_changed_run_go_generate = struct {
-	_         struct{} `ddb:"table=tracker"`
-	TenantID  string   `ddb:"pk=TENANT#{TenantID}#TICKETS#{ProjectID}"`
-	ProjectID string
-	Number    int
-	Title     string    `ddb:"sk=TICKET#{Number:06}"`
-	State     string    `ddb:"sk=TICKET#{Number:06}"`
-	Labels    []string  `ddb:"sk=TICKET#{Number:06}" dynamodbav:",stringset,omitempty"`
-	UpdatedAt time.Time `ddb:"sk=TICKET#{Number:06}"`
-	Text      string    `ddb:"sk=TEXT#{Number:06}"`
-	Comments  []Comment `ddb:"sk=COMMENT#{^Number:06}#{At}"`
-}
-
-var _ ticketLayout_changed_run_go_generate = Ticket{}
-var _ mapperimpl.LacksMethods = struct {
-	*Ticket
-	mapperimpl.NoMethods
-}{}
-
-type commentLayout_changed_run_go_generate = struct {
-	At     time.Time
-	Author string
-	Text   string
-}
-
-var _ commentLayout_changed_run_go_generate = Comment{}
-var _ mapperimpl.LacksMethods = struct {
-	*Comment
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

@@ -4,7 +4,6 @@ package store
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -22,12 +21,12 @@ func UserByID(id string) *UserKey {
 type UserKey struct{ *userNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *UserKey) Patch(changes ...field.Change[User]) *mapper.ItemPatch[User, User] {
+func (n *UserKey) Patch(changes ...field.Change[User]) *mapper.ItemPatch[User, *User] {
 	return mapperimpl.Patch(n.userNode, changes)
 }
 
 // Root selects the root item, U#Information.
-func (n *UserKey) Root() *mapper.ItemNode[User, User] {
+func (n *UserKey) Root() *mapper.ItemNode[User, *User] {
 	return mapperimpl.Item[User, User](mapperimpl.Items(n.userNode, 0, 1), 0)
 }
 
@@ -41,32 +40,32 @@ func (n *UserKey) P() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0
 func (n *UserKey) U() *userKeyU { return &userKeyU{mapperimpl.Prefix(n.userNode, 0, "U#")} }
 
 // Home selects U#Address#Home.
-func (n *UserKey) Home() *mapper.ItemNode[User, Address] {
+func (n *UserKey) Home() *mapper.ItemNode[User, *Address] {
 	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 1, 1), 1)
 }
 
 // Delivery selects U#Address#Delivery.
-func (n *UserKey) Delivery() *mapper.ItemNode[User, Address] {
+func (n *UserKey) Delivery() *mapper.ItemNode[User, *Address] {
 	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 2, 1), 2)
 }
 
 // Cart selects M#Cart.
-func (n *UserKey) Cart() *mapper.ItemNode[User, Cart] {
+func (n *UserKey) Cart() *mapper.ItemNode[User, *Cart] {
 	return mapperimpl.Item[User, Cart](mapperimpl.Items(n.userNode, 3, 1), 3)
 }
 
 // History selects M#History.
-func (n *UserKey) History() *mapper.ItemNode[User, History] {
+func (n *UserKey) History() *mapper.ItemNode[User, *History] {
 	return mapperimpl.Item[User, History](mapperimpl.Items(n.userNode, 4, 1), 4)
 }
 
 // Display selects P#Display.
-func (n *UserKey) Display() *mapper.ItemNode[User, Display] {
+func (n *UserKey) Display() *mapper.ItemNode[User, *Display] {
 	return mapperimpl.Item[User, Display](mapperimpl.Items(n.userNode, 5, 1), 5)
 }
 
 // Mail selects P#Mail.
-func (n *UserKey) Mail() *mapper.ItemNode[User, Mail] {
+func (n *UserKey) Mail() *mapper.ItemNode[User, *Mail] {
 	return mapperimpl.Item[User, Mail](mapperimpl.Items(n.userNode, 6, 1), 6)
 }
 
@@ -85,9 +84,9 @@ func (n *UserKey) Private() *userKeyPrivate {
 // userKeyM selects parts of M#.
 type userKeyM struct{ *userNode }
 
-// WishList selects the items whose sort keys begin with M#WishList#. It has the methods of a query.
-func (n *userKeyM) WishList() *userWishQuery {
-	return &userWishQuery{userWishMethods{mapperimpl.Prefix(n.userNode, 0, "M#WishList#")}}
+// WishList selects the items whose sort keys begin with M#WishList#.
+func (n *userKeyM) WishList() *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Prefix(n.userNode, 0, "M#WishList#"))
 }
 
 // userKeyU selects parts of U#.
@@ -98,158 +97,94 @@ func (n *userKeyU) Address() *query.Node[User] { return mapperimpl.Prefix(n.user
 
 // userKeyPublic is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
 type userKeyPublic struct {
+	at *userNode
+	userWishQuery
 	userWishItems
 	userWishHours
 }
 
 func newUserKeyPublic(at *userNode) *userKeyPublic {
-	return &userKeyPublic{userWishItems{userWishMethods{at}, 7}, userWishHours{at}}
+	return &userKeyPublic{at, *mapperimpl.Elements[Wish](at), userWishItems{at, 7}, userWishHours{at}}
 }
 
 // AddedAt narrows the selection to one {AddedAt}.
-func (n *userKeyPublic) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
-	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 7)
+func (n *userKeyPublic) AddedAt(addedAt time.Time) *mapper.ItemNode[User, *Wish] {
+	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(addedAt)), 7)
 }
 
 // userKeyPrivate is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
 type userKeyPrivate struct {
+	at *userNode
+	userWishQuery
 	userWishItems
 	userWishHours
 }
 
 func newUserKeyPrivate(at *userNode) *userKeyPrivate {
-	return &userKeyPrivate{userWishItems{userWishMethods{at}, 8}, userWishHours{at}}
+	return &userKeyPrivate{at, *mapperimpl.Elements[Wish](at), userWishItems{at, 8}, userWishHours{at}}
 }
 
 // AddedAt narrows the selection to one {AddedAt}.
-func (n *userKeyPrivate) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
-	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 8)
+func (n *userKeyPrivate) AddedAt(addedAt time.Time) *mapper.ItemNode[User, *Wish] {
+	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(addedAt)), 8)
 }
 
 type userNode = query.Node[User]
 
-type userWishMethods struct{ *userNode }
-
-// Query returns the query, which has more methods than these.
-func (n *userWishMethods) Query() *query.Query[User, Wish] { return query.Of[Wish](n.userNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *userWishMethods) All(
-	ctx context.Context, src query.Source[User], options ...query.ReadOption,
-) iter.Seq2[Wish, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *userWishMethods) Refs(
-	ctx context.Context, src query.Source[User], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Wish], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *userWishMethods) Collect(
-	ctx context.Context, src query.Source[User], options ...query.ReadOption,
-) ([]Wish, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *userWishMethods) Page(
-	ctx context.Context, src query.Source[User], options ...query.ReadOption,
-) (*query.Page[Wish], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *userWishMethods) Count(ctx context.Context, src query.Source[User], options ...query.ReadOption) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *userWishMethods) Plan(src query.Source[User], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *userWishMethods) Filter(conditions ...field.Condition[Wish]) *query.Query[User, Wish] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *userWishMethods) Project(fields ...field.Of[Wish]) *query.Query[User, Wish] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *userWishMethods) Limit(first int) *query.Query[User, Wish] { return n.Query().Limit(first) }
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *userWishMethods) Reverse() *query.Query[User, Wish] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *userWishMethods) After(page query.Cursor) *query.Query[User, Wish] {
-	return n.Query().After(page)
-}
-
-// userWishQuery is a selection of elements, and has the methods of a query.
-type userWishQuery struct{ userWishMethods }
+type userWishQuery = query.Elements[User, Wish]
 
 type userWishItems struct {
-	userWishMethods
+	base *userNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *userWishItems) Add(element Wish) *mapper.Patch[User] {
-	return mapperimpl.Add(n.userNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *userWishItems) Put(element Wish) *mapper.Patch[User] {
-	return mapperimpl.Put(n.userNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
 
 type userWishHours struct{ base *userNode }
 
-func (n *userWishHours) of(at *userNode) *userWishQuery { return &userWishQuery{userWishMethods{at}} }
-
 // Year selects the items of a year, in UTC or a location.
-func (n *userWishHours) Year(year int, in ...*time.Location) *userWishQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *userWishHours) Year(year int, in ...*time.Location) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *userWishHours) Month(year int, month time.Month, in ...*time.Location) *userWishQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *userWishHours) Month(year int, month time.Month, in ...*time.Location) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) *userWishQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *userWishHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *userWishQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+func (n *userWishHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *userWishHours) Between(from, to time.Time) *userWishQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *userWishHours) Between(from, to time.Time) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *userWishHours) Before(to time.Time) *userWishQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *userWishHours) Before(to time.Time) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *userWishHours) Since(from time.Time) *userWishHoursSince {
-	return &userWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &userWishHoursSince{*mapperimpl.Elements[Wish](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // userWishHoursSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -260,7 +195,9 @@ type userWishHoursSince struct {
 }
 
 // Before selects those before another time.
-func (n *userWishHoursSince) Before(to time.Time) *userWishQuery { return n.times.Between(n.from, to) }
+func (n *userWishHoursSince) Before(to time.Time) *query.Elements[User, Wish] {
+	return n.times.Between(n.from, to)
+}
 
 // DocumentByID selects the Document with the partition key {ID}.
 func DocumentByID(id string) *DocumentKey {
@@ -271,12 +208,12 @@ func DocumentByID(id string) *DocumentKey {
 type DocumentKey struct{ *documentNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *DocumentKey) Patch(changes ...field.Change[Document]) *mapper.ItemPatch[Document, Document] {
+func (n *DocumentKey) Patch(changes ...field.Change[Document]) *mapper.ItemPatch[Document, *Document] {
 	return mapperimpl.Patch(n.documentNode, changes)
 }
 
 // Root selects the root item, the item of the table documents.
-func (n *DocumentKey) Root() *mapper.ItemNode[Document, Document] {
+func (n *DocumentKey) Root() *mapper.ItemNode[Document, *Document] {
 	return mapperimpl.Item[Document, Document](mapperimpl.Items(n.documentNode, 0, 0), 0)
 }
 
@@ -291,133 +228,67 @@ func ProfileByID(id string) *ProfileKey {
 type ProfileKey struct{ *profileNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ProfileKey) Patch(changes ...field.Change[Profile]) *mapper.ItemPatch[Profile, Profile] {
+func (n *ProfileKey) Patch(changes ...field.Change[Profile]) *mapper.ItemPatch[Profile, *Profile] {
 	return mapperimpl.Patch(n.profileNode, changes)
 }
 
 // Root selects the root item, EMAIL.
-func (n *ProfileKey) Root() *mapper.ItemNode[Profile, Profile] {
+func (n *ProfileKey) Root() *mapper.ItemNode[Profile, *Profile] {
 	return mapperimpl.Item[Profile, Profile](mapperimpl.Items(n.profileNode, 0, 1), 0)
 }
 
 // Values selects VALUE#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
 func (n *ProfileKey) Values() *profileKeyValues {
-	return &profileKeyValues{profileStringItems{profileStringMethods{mapperimpl.Items(n.profileNode, 1, 1)}, 1}}
+	return newProfileKeyValues(mapperimpl.Items(n.profileNode, 1, 1))
 }
 
 // profileKeyValues is a selection, with the methods of a query, that can be narrowed by {key}.
-type profileKeyValues struct{ profileStringItems }
+type profileKeyValues struct {
+	at *profileNode
+	profileStringQuery
+	profileStringItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *profileKeyValues) BeginsWith(begin string) *profileStringQuery {
-	return &profileStringQuery{profileStringMethods{mapperimpl.BeginsWith(n.profileNode, begin)}}
+func newProfileKeyValues(at *profileNode) *profileKeyValues {
+	return &profileKeyValues{at, *mapperimpl.Elements[string](at), profileStringItems{at, 1}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *profileKeyValues) BeginsWith(begin string) *query.Elements[Profile, string] {
+	return mapperimpl.Elements[string](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Key narrows the selection to one {key}.
-func (n *profileKeyValues) Key(key string) *mapper.ItemNode[Profile, string] {
-	return mapperimpl.Element[Profile, string](mapperimpl.Next(n.profileNode, 2, mapperimpl.StringValue(key)), 1)
+func (n *profileKeyValues) Key(key string) *mapper.ItemNode[Profile, *string] {
+	return mapperimpl.Element[Profile, string](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(key)), 1)
 }
 
 type profileNode = query.Node[Profile]
 
-type profileStringMethods struct{ *profileNode }
-
-// Query returns the query, which has more methods than these.
-func (n *profileStringMethods) Query() *query.Query[Profile, string] {
-	return query.Of[string](n.profileNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *profileStringMethods) All(
-	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
-) iter.Seq2[string, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *profileStringMethods) Refs(
-	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
-) iter.Seq2[query.Ref[string], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *profileStringMethods) Collect(
-	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
-) ([]string, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *profileStringMethods) Page(
-	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
-) (*query.Page[string], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *profileStringMethods) Count(
-	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *profileStringMethods) Plan(src query.Source[Profile], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *profileStringMethods) Filter(conditions ...field.Condition[string]) *query.Query[Profile, string] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *profileStringMethods) Project(fields ...field.Of[string]) *query.Query[Profile, string] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *profileStringMethods) Limit(first int) *query.Query[Profile, string] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *profileStringMethods) Reverse() *query.Query[Profile, string] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *profileStringMethods) After(page query.Cursor) *query.Query[Profile, string] {
-	return n.Query().After(page)
-}
+type profileStringQuery = query.Elements[Profile, string]
 
 type profileStringItems struct {
-	profileStringMethods
+	base *profileNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *profileStringItems) Add(k string, element string) *mapper.Patch[Profile] {
-	return mapperimpl.Add(n.profileNode, n.item, k, element)
+	return mapperimpl.Add(n.base, n.item, k, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *profileStringItems) Put(k string, element string) *mapper.Patch[Profile] {
-	return mapperimpl.Put(n.profileNode, n.item, k, element)
+	return mapperimpl.Put(n.base, n.item, k, &element)
 }
 
 // Map reads the whole map.
 func (n *profileStringItems) Map(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) (all map[string]string, err error) {
-	err = mapperimpl.Entries(ctx, n.profileNode, src, options, &all)
+	err = mapperimpl.Entries(ctx, n.base, src, options, &all)
 	return all, err
 }
-
-// profileStringQuery is a selection of elements, and has the methods of a query.
-type profileStringQuery struct{ profileStringMethods }
 
 // ProfileDocumentByID selects the ProfileDocument with the partition key PROFILE#{ID}.
 func ProfileDocumentByID(id string) *ProfileDocumentKey {
@@ -430,229 +301,166 @@ type ProfileDocumentKey struct{ *profileDocumentNode }
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n *ProfileDocumentKey) Patch(
 	changes ...field.Change[ProfileDocument],
-) *mapper.ItemPatch[ProfileDocument, ProfileDocument] {
+) *mapper.ItemPatch[ProfileDocument, *ProfileDocument] {
 	return mapperimpl.Patch(n.profileDocumentNode, changes)
 }
 
 // Root selects the root item, the item of the table profiles.
-func (n *ProfileDocumentKey) Root() *mapper.ItemNode[ProfileDocument, ProfileDocument] {
+func (n *ProfileDocumentKey) Root() *mapper.ItemNode[ProfileDocument, *ProfileDocument] {
 	return mapperimpl.Item[ProfileDocument, ProfileDocument](mapperimpl.Items(n.profileDocumentNode, 0, 0), 0)
 }
 
 type profileDocumentNode = query.Node[ProfileDocument]
 
 // UserFields has the stored fields of a User: for patches, conditions, filters and projections.
-var UserFields = mapperimpl.Handles[userHandles](userForm)
-
-// userHandles is the type of UserFields.
-type userHandles struct {
+var UserFields = *mapperimpl.Handles(&struct {
 	// Email is the attribute "email" (S) of the item U#Information.
-	Email *field.String[User, string]
+	Email *field.String[*User, string]
 	// Name is the attribute "name" (S) of the item U#Information.
-	Name *field.String[User, string]
+	Name *field.String[*User, string]
 	// Home is the item U#Address#Home.
-	Home *field.Struct[User, Address]
+	Home *field.Struct[*User, Address]
 	// Delivery is the item U#Address#Delivery.
-	Delivery *field.Struct[User, Address]
+	Delivery *field.Struct[*User, Address]
 	// Cart is the item M#Cart.
-	Cart *field.Struct[User, Cart]
+	Cart *field.Struct[*User, Cart]
 	// History is the item M#History.
-	History *field.Struct[User, History]
+	History *field.Struct[*User, History]
 	// Display is the item P#Display.
-	Display *field.Struct[User, Display]
+	Display *field.Struct[*User, Display]
 	// Mail is the item P#Mail.
-	Mail *field.Struct[User, Mail]
-}
+	Mail *field.Struct[*User, Mail]
+}{}, userForm.Form)
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
-var AddressFields = mapperimpl.Handles[addressHandles](addressForm)
-
-// addressHandles is the type of AddressFields.
-type addressHandles struct {
+var AddressFields = *mapperimpl.Handles(&struct {
 	// Street is the attribute "Street" (S) of the item U#Address#Home. It is also the attribute "Street" (S) of the
 	// item U#Address#Delivery. It has more places.
-	Street *field.String[Address, string]
+	Street *field.String[*Address, string]
 	// City is the attribute "City" (S) of the item U#Address#Home. It is also the attribute "City" (S) of the item
 	// U#Address#Delivery. It has more places.
-	City *field.String[Address, string]
+	City *field.String[*Address, string]
 	// Country is the attribute "Country" (S) of the item U#Address#Home. It is also the attribute "Country" (S) of the
 	// item U#Address#Delivery. It has more places.
-	Country *field.String[Address, string]
-}
+	Country *field.String[*Address, string]
+}{}, addressForm.Form)
 
 // CartFields has the stored fields of a Cart: for patches, conditions, filters and projections.
-var CartFields = mapperimpl.Handles[cartHandles](cartForm)
-
-// cartHandles is the type of CartFields.
-type cartHandles struct {
+var CartFields = *mapperimpl.Handles(&struct {
 	// Lines is the attribute "Lines" (S) of the item M#Cart. It is also the entry "Lines" (S) of a map.
-	Lines *field.String[Cart, string]
-}
+	Lines *field.String[*Cart, string]
+}{}, cartForm.Form)
 
 // HistoryFields has the stored fields of a History: for patches, conditions, filters and projections.
-var HistoryFields = mapperimpl.Handles[historyHandles](historyForm)
-
-// historyHandles is the type of HistoryFields.
-type historyHandles struct {
+var HistoryFields = *mapperimpl.Handles(&struct {
 	// Pages is the attribute "Pages" (S) of the item M#History. It is also the entry "Pages" (S) of a map.
-	Pages *field.String[History, string]
-}
+	Pages *field.String[*History, string]
+}{}, historyForm.Form)
 
 // DisplayFields has the stored fields of a Display: for patches, conditions, filters and projections.
-var DisplayFields = mapperimpl.Handles[displayHandles](displayForm)
-
-// displayHandles is the type of DisplayFields.
-type displayHandles struct {
+var DisplayFields = *mapperimpl.Handles(&struct {
 	// Theme is the attribute "Theme" (S) of the item P#Display. It is also the entry "Theme" (S) of a map.
-	Theme *field.String[Display, string]
+	Theme *field.String[*Display, string]
 	// Language is the attribute "Language" (S) of the item P#Display. It is also the entry "Language" (S) of a map.
-	Language *field.String[Display, string]
-}
+	Language *field.String[*Display, string]
+}{}, displayForm.Form)
 
 // MailFields has the stored fields of a Mail: for patches, conditions, filters and projections.
-var MailFields = mapperimpl.Handles[mailHandles](mailForm)
-
-// mailHandles is the type of MailFields.
-type mailHandles struct {
+var MailFields = *mapperimpl.Handles(&struct {
 	// Offers is the attribute "Offers" (BOOL) of the item P#Mail. It is also the entry "Offers" (BOOL) of a map.
-	Offers *field.Bool[Mail, bool]
+	Offers *field.Value[*Mail, bool]
 	// News is the attribute "News" (BOOL) of the item P#Mail. It is also the entry "News" (BOOL) of a map.
-	News *field.Bool[Mail, bool]
-}
+	News *field.Value[*Mail, bool]
+}{}, mailForm.Form)
 
 // WishFields has the stored fields of a Wish: for patches, conditions, filters and projections.
-var WishFields = mapperimpl.Handles[wishHandles](wishForm)
-
-// wishHandles is the type of WishFields.
-type wishHandles struct {
+var WishFields = *mapperimpl.Handles(&struct {
 	// AddedAt is the entry "AddedAt" (S) of a map.
-	AddedAt *field.Time[Wish, time.Time]
+	AddedAt *field.Ordered[*Wish, time.Time]
 	// SKU is the attribute "SKU" (S) of each item M#WishList#Public#{AddedAt}. It is also the attribute "SKU" (S) of
 	// each item M#WishList#Private#{AddedAt}. It has more places.
-	SKU *field.String[Wish, string]
+	SKU *field.String[*Wish, string]
 	// Title is the attribute "Title" (S) of each item M#WishList#Public#{AddedAt}. It is also the attribute "Title" (S)
 	// of each item M#WishList#Private#{AddedAt}. It has more places.
-	Title *field.String[Wish, string]
+	Title *field.String[*Wish, string]
 	// Price is the attribute "Price" (N) of each item M#WishList#Public#{AddedAt}. It is also the attribute "Price" (N)
 	// of each item M#WishList#Private#{AddedAt}. It has more places.
-	Price *field.Number[Wish, float64]
+	Price *field.Number[*Wish, float64]
 	// Notes is the attribute "Notes" (S) of each item M#WishList#Public#{AddedAt}. It is also the attribute "Notes" (S)
 	// of each item M#WishList#Private#{AddedAt}. It has more places.
-	Notes *field.String[Wish, string]
-}
+	Notes *field.String[*Wish, string]
+}{}, wishForm.Form)
 
 // DocumentFields has the stored fields of a Document: for patches, conditions, filters and projections.
-var DocumentFields = mapperimpl.Handles[documentHandles](documentForm)
-
-// documentHandles is the type of DocumentFields.
-type documentHandles struct {
+var DocumentFields = *mapperimpl.Handles(&struct {
 	// Email is the attribute "email" (S) of the item the item of the table documents.
-	Email *field.String[Document, string]
+	Email *field.String[*Document, string]
 	// Name is the attribute "name" (S) of the item the item of the table documents.
-	Name *field.String[Document, string]
+	Name *field.String[*Document, string]
 	// Home is the attribute "Home" (M) of the item the item of the table documents.
-	Home *field.Struct[Document, Address]
+	Home *field.Struct[*Document, Address]
 	// Delivery is the attribute "Delivery" (M) of the item the item of the table documents.
-	Delivery *field.Struct[Document, Address]
+	Delivery *field.Struct[*Document, Address]
 	// Cart is the attribute "Cart" (M) of the item the item of the table documents.
-	Cart *field.Struct[Document, Cart]
+	Cart *field.Struct[*Document, Cart]
 	// History is the attribute "History" (M) of the item the item of the table documents.
-	History *field.Struct[Document, History]
+	History *field.Struct[*Document, History]
 	// Display is the attribute "Display" (M) of the item the item of the table documents.
-	Display *field.Struct[Document, Display]
+	Display *field.Struct[*Document, Display]
 	// Mail is the attribute "Mail" (M) of the item the item of the table documents.
-	Mail *field.Struct[Document, Mail]
+	Mail *field.Struct[*Document, Mail]
 	// Public is the attribute "Public" (L) of the item the item of the table documents.
-	Public *field.List[Document, Wish]
+	Public *field.List[*Document, Wish]
 	// Private is the attribute "Private" (L) of the item the item of the table documents.
-	Private *field.List[Document, Wish]
-}
+	Private *field.List[*Document, Wish]
+}{}, documentForm.Form)
 
 // ProfileFields has the stored fields of a Profile: for patches, conditions, filters and projections.
-var ProfileFields = mapperimpl.Handles[profileHandles](profileForm)
-
-// profileHandles is the type of ProfileFields.
-type profileHandles struct {
+var ProfileFields = *mapperimpl.Handles(&struct {
 	// Email is the attribute "Email" (S) of the item EMAIL.
-	Email *field.String[Profile, string]
-}
+	Email *field.String[*Profile, string]
+}{}, profileForm.Form)
 
 // ProfileDocumentFields has the stored fields of a ProfileDocument: for patches, conditions, filters and projections.
-var ProfileDocumentFields = mapperimpl.Handles[profileDocumentHandles](profileDocumentForm)
-
-// profileDocumentHandles is the type of ProfileDocumentFields.
-type profileDocumentHandles struct {
+var ProfileDocumentFields = *mapperimpl.Handles(&struct {
 	// Email is the attribute "Email" (S) of the item the item of the table profiles.
-	Email *field.String[ProfileDocument, string]
+	Email *field.String[*ProfileDocument, string]
 	// Values is the attribute "Values" (M) of the item the item of the table profiles.
-	Values *field.Map[ProfileDocument, map[string]string, string, *field.String[ProfileDocument, string]]
-}
+	Values *field.Map[*ProfileDocument, map[string]string, string, *field.String[*ProfileDocument, string]]
+}{}, profileDocumentForm.Form)
 
 var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},
-	mapperimpl.Field("ID", "", func(v *User) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Email", "email", func(v *User) *string { return &v.Email }, mapperimpl.String[string]()),
-	mapperimpl.Field("Name", "name", func(v *User) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Home", "", func(v *User) *Address { return &v.Home }, addressForm),
-	mapperimpl.Field("Delivery", "", func(v *User) **Address { return &v.Delivery }, mapperimpl.Pointer(addressForm)),
-	mapperimpl.Field("Cart", "", func(v *User) *Cart { return &v.Cart }, cartForm),
-	mapperimpl.Field("History", "", func(v *User) *History { return &v.History }, historyForm),
-	mapperimpl.Field("Display", "", func(v *User) *Display { return &v.Display }, displayForm),
-	mapperimpl.Field("Mail", "", func(v *User) *Mail { return &v.Mail }, mailForm),
-	mapperimpl.Field("Public", "", func(v *User) *[]Wish { return &v.Public }, mapperimpl.Slice[[]Wish](wishForm)),
-	mapperimpl.Field("Private", "", func(v *User) *[]Wish { return &v.Private }, mapperimpl.Slice[[]Wish](wishForm)),
+	mapperimpl.Field("Home", addressForm.Form),
+	mapperimpl.Field("Delivery", mapperimpl.Pointer(addressForm).Form),
+	mapperimpl.Field("Cart", cartForm.Form),
+	mapperimpl.Field("History", historyForm.Form),
+	mapperimpl.Field("Display", displayForm.Form),
+	mapperimpl.Field("Mail", mailForm.Form),
+	mapperimpl.Field("Public", mapperimpl.Slice[[]Wish](wishForm).Form),
+	mapperimpl.Field("Private", mapperimpl.Slice[[]Wish](wishForm).Form),
 )
 
-var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: mapperimpl.Copy[Address]},
-	mapperimpl.Field("Street", "", func(v *Address) *string { return &v.Street }, mapperimpl.String[string]()),
-	mapperimpl.Field("City", "", func(v *Address) *string { return &v.City }, mapperimpl.String[string]()),
-	mapperimpl.Field("Country", "", func(v *Address) *string { return &v.Country }, mapperimpl.String[string]()),
-)
+var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: mapperimpl.Copy[Address]})
 
-func sameAddress(a, b *Address) bool {
-	return a.Street == b.Street &&
-		a.City == b.City &&
-		a.Country == b.Country
-}
+func sameAddress(a, b *Address) bool { return *a == *b }
 
-var cartForm = mapperimpl.Struct(mapperimpl.Funcs[Cart]{Same: sameCart, Clone: mapperimpl.Copy[Cart]},
-	mapperimpl.Field("Lines", "", func(v *Cart) *string { return &v.Lines }, mapperimpl.String[string]()),
-)
+var cartForm = mapperimpl.Struct(mapperimpl.Funcs[Cart]{Same: sameCart, Clone: mapperimpl.Copy[Cart]})
 
-func sameCart(a, b *Cart) bool { return a.Lines == b.Lines }
+func sameCart(a, b *Cart) bool { return *a == *b }
 
-var historyForm = mapperimpl.Struct(mapperimpl.Funcs[History]{Same: sameHistory, Clone: mapperimpl.Copy[History]},
-	mapperimpl.Field("Pages", "", func(v *History) *string { return &v.Pages }, mapperimpl.String[string]()),
-)
+var historyForm = mapperimpl.Struct(mapperimpl.Funcs[History]{Same: sameHistory, Clone: mapperimpl.Copy[History]})
 
-func sameHistory(a, b *History) bool { return a.Pages == b.Pages }
+func sameHistory(a, b *History) bool { return *a == *b }
 
-var displayForm = mapperimpl.Struct(mapperimpl.Funcs[Display]{Same: sameDisplay, Clone: mapperimpl.Copy[Display]},
-	mapperimpl.Field("Theme", "", func(v *Display) *string { return &v.Theme }, mapperimpl.String[string]()),
-	mapperimpl.Field("Language", "", func(v *Display) *string { return &v.Language }, mapperimpl.String[string]()),
-)
+var displayForm = mapperimpl.Struct(mapperimpl.Funcs[Display]{Same: sameDisplay, Clone: mapperimpl.Copy[Display]})
 
-func sameDisplay(a, b *Display) bool {
-	return a.Theme == b.Theme &&
-		a.Language == b.Language
-}
+func sameDisplay(a, b *Display) bool { return *a == *b }
 
-var mailForm = mapperimpl.Struct(mapperimpl.Funcs[Mail]{Same: sameMail, Clone: mapperimpl.Copy[Mail]},
-	mapperimpl.Field("Offers", "", func(v *Mail) *bool { return &v.Offers }, mapperimpl.Bool[bool]()),
-	mapperimpl.Field("News", "", func(v *Mail) *bool { return &v.News }, mapperimpl.Bool[bool]()),
-)
+var mailForm = mapperimpl.Struct(mapperimpl.Funcs[Mail]{Same: sameMail, Clone: mapperimpl.Copy[Mail]})
 
-func sameMail(a, b *Mail) bool {
-	return a.Offers == b.Offers &&
-		a.News == b.News
-}
+func sameMail(a, b *Mail) bool { return *a == *b }
 
-var wishForm = mapperimpl.Struct(mapperimpl.Funcs[Wish]{Same: sameWish, Clone: mapperimpl.Copy[Wish]},
-	mapperimpl.Field("AddedAt", "", func(v *Wish) *time.Time { return &v.AddedAt }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("SKU", "", func(v *Wish) *string { return &v.SKU }, mapperimpl.String[string]()),
-	mapperimpl.Field("Title", "", func(v *Wish) *string { return &v.Title }, mapperimpl.String[string]()),
-	mapperimpl.Field("Price", "", func(v *Wish) *float64 { return &v.Price }, mapperimpl.Numeric[float64]()),
-	mapperimpl.Field("Notes", "", func(v *Wish) *string { return &v.Notes }, mapperimpl.String[string]()),
-)
+var wishForm = mapperimpl.Struct(mapperimpl.Funcs[Wish]{Same: sameWish, Clone: mapperimpl.Copy[Wish]})
 
 func sameWish(a, b *Wish) bool {
 	return mapperimpl.SameTime(&a.AddedAt, &b.AddedAt) &&
@@ -663,40 +471,19 @@ func sameWish(a, b *Wish) bool {
 }
 
 var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
-	mapperimpl.Field("ID", "", func(v *Document) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Email", "email", func(v *Document) *string { return &v.Email }, mapperimpl.String[string]()),
-	mapperimpl.Field("Name", "name", func(v *Document) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Home", "", func(v *Document) *Address { return &v.Home }, addressForm),
-	mapperimpl.Field(
-		"Delivery", "", func(v *Document) **Address { return &v.Delivery }, mapperimpl.Pointer(addressForm),
-	),
-	mapperimpl.Field("Cart", "", func(v *Document) *Cart { return &v.Cart }, cartForm),
-	mapperimpl.Field("History", "", func(v *Document) *History { return &v.History }, historyForm),
-	mapperimpl.Field("Display", "", func(v *Document) *Display { return &v.Display }, displayForm),
-	mapperimpl.Field("Mail", "", func(v *Document) *Mail { return &v.Mail }, mailForm),
-	mapperimpl.Field("Public", "", func(v *Document) *[]Wish { return &v.Public }, mapperimpl.Slice[[]Wish](wishForm)),
-	mapperimpl.Field(
-		"Private", "", func(v *Document) *[]Wish { return &v.Private }, mapperimpl.Slice[[]Wish](wishForm),
-	),
+	mapperimpl.Field("Home", addressForm.Form),
+	mapperimpl.Field("Delivery", mapperimpl.Pointer(addressForm).Form),
+	mapperimpl.Field("Cart", cartForm.Form),
+	mapperimpl.Field("History", historyForm.Form),
+	mapperimpl.Field("Display", displayForm.Form),
+	mapperimpl.Field("Mail", mailForm.Form),
+	mapperimpl.Field("Public", mapperimpl.Slice[[]Wish](wishForm).Form),
+	mapperimpl.Field("Private", mapperimpl.Slice[[]Wish](wishForm).Form),
 )
 
-var profileForm = mapperimpl.Struct(mapperimpl.Funcs[Profile]{},
-	mapperimpl.Field("ID", "", func(v *Profile) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Email", "", func(v *Profile) *string { return &v.Email }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Values", "", func(v *Profile) *map[string]string { return &v.Values },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-)
+var profileForm = mapperimpl.Struct(mapperimpl.Funcs[Profile]{})
 
-var profileDocumentForm = mapperimpl.Struct(mapperimpl.Funcs[ProfileDocument]{},
-	mapperimpl.Field("ID", "", func(v *ProfileDocument) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Email", "", func(v *ProfileDocument) *string { return &v.Email }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Values", "", func(v *ProfileDocument) *map[string]string { return &v.Values },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
-	),
-)
+var profileDocumentForm = mapperimpl.Struct(mapperimpl.Funcs[ProfileDocument]{})
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
@@ -718,140 +505,96 @@ func (*ProfileDocument) ItemizeCodec(*ProfileDocument) *mapperimpl.Codec[Profile
 	return &mapperimpl.Codec[ProfileDocument]{Layout: "30bb13b7e3e984aae3243db4", Table: profileDocumentForm}
 }
 
-type userLayout_changed_run_go_generate = struct {
-	_        struct{} `ddb:"table=users"`
-	ID       string   `ddb:"pk={ID}"`
-	Email    string   `ddb:"sk=U#Information" dynamodbav:"email"`
-	Name     string   `ddb:"sk=U#Information" dynamodbav:"name"`
-	Home     Address  `ddb:"sk=U#Address#Home"`
-	Delivery *Address `ddb:"sk=U#Address#Delivery"`
-	Cart     Cart     `ddb:"sk=M#Cart"`
-	History  History  `ddb:"sk=M#History"`
-	Display  Display  `ddb:"sk=P#Display"`
-	Mail     Mail     `ddb:"sk=P#Mail"`
-	Public   []Wish   `ddb:"sk=M#WishList#Public#{AddedAt}"`
-	Private  []Wish   `ddb:"sk=M#WishList#Private#{AddedAt}"`
+func _() {
+	type userLayout_changed_run_go_generate = struct {
+		_        struct{} `ddb:"table=users"`
+		ID       string   `ddb:"pk={ID}"`
+		Email    string   `ddb:"sk=U#Information" dynamodbav:"email"`
+		Name     string   `ddb:"sk=U#Information" dynamodbav:"name"`
+		Home     Address  `ddb:"sk=U#Address#Home"`
+		Delivery *Address `ddb:"sk=U#Address#Delivery"`
+		Cart     Cart     `ddb:"sk=M#Cart"`
+		History  History  `ddb:"sk=M#History"`
+		Display  Display  `ddb:"sk=P#Display"`
+		Mail     Mail     `ddb:"sk=P#Mail"`
+		Public   []Wish   `ddb:"sk=M#WishList#Public#{AddedAt}"`
+		Private  []Wish   `ddb:"sk=M#WishList#Private#{AddedAt}"`
+	}
+	var _ userLayout_changed_run_go_generate = User{}
+	type addressLayout_changed_run_go_generate = struct {
+		Street  string
+		City    string
+		Country string
+	}
+	var _ addressLayout_changed_run_go_generate = Address{}
+	type cartLayout_changed_run_go_generate = struct {
+		Lines string
+	}
+	var _ cartLayout_changed_run_go_generate = Cart{}
+	type historyLayout_changed_run_go_generate = struct {
+		Pages string
+	}
+	var _ historyLayout_changed_run_go_generate = History{}
+	type displayLayout_changed_run_go_generate = struct {
+		Theme    string
+		Language string
+	}
+	var _ displayLayout_changed_run_go_generate = Display{}
+	type mailLayout_changed_run_go_generate = struct {
+		Offers bool
+		News   bool
+	}
+	var _ mailLayout_changed_run_go_generate = Mail{}
+	type wishLayout_changed_run_go_generate = struct {
+		AddedAt time.Time
+		SKU     string
+		Title   string
+		Price   float64
+		Notes   string
+	}
+	var _ wishLayout_changed_run_go_generate = Wish{}
+	type documentLayout_changed_run_go_generate = struct {
+		_        struct{} `ddb:"table=documents,hash=ID,range=-"`
+		ID       string   `ddb:"pk={ID}"`
+		Email    string   `dynamodbav:"email"`
+		Name     string   `dynamodbav:"name"`
+		Home     Address  `ddb:"nested"`
+		Delivery *Address `ddb:"nested"`
+		Cart     Cart     `ddb:"nested"`
+		History  History  `ddb:"nested"`
+		Display  Display  `ddb:"nested"`
+		Mail     Mail     `ddb:"nested"`
+		Public   []Wish
+		Private  []Wish
+	}
+	var _ documentLayout_changed_run_go_generate = Document{}
+	type profileLayout_changed_run_go_generate = struct {
+		_      struct{}          `ddb:"table=users"`
+		ID     string            `ddb:"pk=PROFILE#{ID}"`
+		Email  string            `ddb:"sk=EMAIL"`
+		Values map[string]string `ddb:"sk=VALUE#{key}"`
+	}
+	var _ profileLayout_changed_run_go_generate = Profile{}
+	type profileDocumentLayout_changed_run_go_generate = struct {
+		_      struct{} `ddb:"table=profiles,hash=ID,range=-"`
+		ID     string   `ddb:"pk=PROFILE#{ID}"`
+		Email  string
+		Values map[string]string
+	}
+	var _ profileDocumentLayout_changed_run_go_generate = ProfileDocument{}
+	var _ mapperimpl.LacksMethods = struct {
+		*User
+		*Address
+		*Cart
+		*History
+		*Display
+		*Mail
+		*Wish
+		*Document
+		*Profile
+		*ProfileDocument
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ userLayout_changed_run_go_generate = User{}
-var _ mapperimpl.LacksMethods = struct {
-	*User
-	mapperimpl.NoMethods
-}{}
-
-type addressLayout_changed_run_go_generate = struct {
-	Street  string
-	City    string
-	Country string
-}
-
-var _ addressLayout_changed_run_go_generate = Address{}
-var _ mapperimpl.LacksMethods = struct {
-	*Address
-	mapperimpl.NoMethods
-}{}
-
-type cartLayout_changed_run_go_generate = struct {
-	Lines string
-}
-
-var _ cartLayout_changed_run_go_generate = Cart{}
-var _ mapperimpl.LacksMethods = struct {
-	*Cart
-	mapperimpl.NoMethods
-}{}
-
-type historyLayout_changed_run_go_generate = struct {
-	Pages string
-}
-
-var _ historyLayout_changed_run_go_generate = History{}
-var _ mapperimpl.LacksMethods = struct {
-	*History
-	mapperimpl.NoMethods
-}{}
-
-type displayLayout_changed_run_go_generate = struct {
-	Theme    string
-	Language string
-}
-
-var _ displayLayout_changed_run_go_generate = Display{}
-var _ mapperimpl.LacksMethods = struct {
-	*Display
-	mapperimpl.NoMethods
-}{}
-
-type mailLayout_changed_run_go_generate = struct {
-	Offers bool
-	News   bool
-}
-
-var _ mailLayout_changed_run_go_generate = Mail{}
-var _ mapperimpl.LacksMethods = struct {
-	*Mail
-	mapperimpl.NoMethods
-}{}
-
-type wishLayout_changed_run_go_generate = struct {
-	AddedAt time.Time
-	SKU     string
-	Title   string
-	Price   float64
-	Notes   string
-}
-
-var _ wishLayout_changed_run_go_generate = Wish{}
-var _ mapperimpl.LacksMethods = struct {
-	*Wish
-	mapperimpl.NoMethods
-}{}
-
-type documentLayout_changed_run_go_generate = struct {
-	_        struct{} `ddb:"table=documents,hash=ID,range=-"`
-	ID       string   `ddb:"pk={ID}"`
-	Email    string   `dynamodbav:"email"`
-	Name     string   `dynamodbav:"name"`
-	Home     Address  `ddb:"nested"`
-	Delivery *Address `ddb:"nested"`
-	Cart     Cart     `ddb:"nested"`
-	History  History  `ddb:"nested"`
-	Display  Display  `ddb:"nested"`
-	Mail     Mail     `ddb:"nested"`
-	Public   []Wish
-	Private  []Wish
-}
-
-var _ documentLayout_changed_run_go_generate = Document{}
-var _ mapperimpl.LacksMethods = struct {
-	*Document
-	mapperimpl.NoMethods
-}{}
-
-type profileLayout_changed_run_go_generate = struct {
-	_      struct{}          `ddb:"table=users"`
-	ID     string            `ddb:"pk=PROFILE#{ID}"`
-	Email  string            `ddb:"sk=EMAIL"`
-	Values map[string]string `ddb:"sk=VALUE#{key}"`
-}
-
-var _ profileLayout_changed_run_go_generate = Profile{}
-var _ mapperimpl.LacksMethods = struct {
-	*Profile
-	mapperimpl.NoMethods
-}{}
-
-type profileDocumentLayout_changed_run_go_generate = struct {
-	_      struct{} `ddb:"table=profiles,hash=ID,range=-"`
-	ID     string   `ddb:"pk=PROFILE#{ID}"`
-	Email  string
-	Values map[string]string
-}
-
-var _ profileDocumentLayout_changed_run_go_generate = ProfileDocument{}
-var _ mapperimpl.LacksMethods = struct {
-	*ProfileDocument
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

@@ -5,7 +5,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -25,870 +24,624 @@ func EncodedByID(id string) *EncodedKey {
 type EncodedKey struct{ *encodedNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *EncodedKey) Patch(changes ...field.Change[Encoded]) *mapper.ItemPatch[Encoded, Encoded] {
+func (n *EncodedKey) Patch(changes ...field.Change[Encoded]) *mapper.ItemPatch[Encoded, *Encoded] {
 	return mapperimpl.Patch(n.encodedNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *EncodedKey) Root() *mapper.ItemNode[Encoded, Encoded] {
+func (n *EncodedKey) Root() *mapper.ItemNode[Encoded, *Encoded] {
 	return mapperimpl.Item[Encoded, Encoded](mapperimpl.Items(n.encodedNode, 0, 1), 0)
 }
 
 // Item selects ITEM.
-func (n *EncodedKey) Item() *mapper.ItemNode[Encoded, Encodings] {
+func (n *EncodedKey) Item() *mapper.ItemNode[Encoded, *Encodings] {
 	return mapperimpl.Item[Encoded, Encodings](mapperimpl.Items(n.encodedNode, 1, 1), 1)
 }
 
 // Nested selects NESTED.
-func (n *EncodedKey) Nested() *mapper.ItemNode[Encoded, Encoded] {
+func (n *EncodedKey) Nested() *mapper.ItemNode[Encoded, *Encoded] {
 	return mapperimpl.Item[Encoded, Encoded](mapperimpl.Items(n.encodedNode, 2, 1), 2)
 }
 
 // Elements selects ELEMENT#{Key}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or Key.
 func (n *EncodedKey) Elements() *encodedKeyElements {
-	return &encodedKeyElements{
-		encodedEncodedElementItems{encodedEncodedElementMethods{mapperimpl.Items(n.encodedNode, 3, 1)}, 3},
-	}
+	return newEncodedKeyElements(mapperimpl.Items(n.encodedNode, 3, 1))
 }
 
 // ByName selects NAME#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
 func (n *EncodedKey) ByName() *encodedKeyByName {
-	return &encodedKeyByName{encodedEncodingsItems{encodedEncodingsMethods{mapperimpl.Items(n.encodedNode, 4, 1)}, 4}}
+	return newEncodedKeyByName(mapperimpl.Items(n.encodedNode, 4, 1))
 }
 
 // Attrs selects ATTRS.
-func (n *EncodedKey) Attrs() *mapper.ItemNode[Encoded, Encoded] {
+func (n *EncodedKey) Attrs() *mapper.ItemNode[Encoded, *Encoded] {
 	return mapperimpl.Item[Encoded, Encoded](mapperimpl.Items(n.encodedNode, 5, 1), 5)
 }
 
 // Values selects VALUES.
-func (n *EncodedKey) Values() *mapper.ItemNode[Encoded, Encoded] {
+func (n *EncodedKey) Values() *mapper.ItemNode[Encoded, *Encoded] {
 	return mapperimpl.Item[Encoded, Encoded](mapperimpl.Items(n.encodedNode, 6, 1), 6)
 }
 
 // encodedKeyElements is a selection, with the methods of a query, that can be narrowed by {Key}.
-type encodedKeyElements struct{ encodedEncodedElementItems }
+type encodedKeyElements struct {
+	at *encodedNode
+	encodedEncodedElementQuery
+	encodedEncodedElementItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *encodedKeyElements) BeginsWith(begin string) *encodedEncodedElementQuery {
-	return &encodedEncodedElementQuery{encodedEncodedElementMethods{mapperimpl.BeginsWith(n.encodedNode, begin)}}
+func newEncodedKeyElements(at *encodedNode) *encodedKeyElements {
+	return &encodedKeyElements{at, *mapperimpl.Elements[EncodedElement](at), encodedEncodedElementItems{at, 3}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *encodedKeyElements) BeginsWith(begin string) *query.Elements[Encoded, EncodedElement] {
+	return mapperimpl.Elements[EncodedElement](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Key narrows the selection to one {Key}.
-func (n *encodedKeyElements) Key(key string) *mapper.ItemNode[Encoded, EncodedElement] {
-	return mapperimpl.Element[Encoded, EncodedElement](
-		mapperimpl.Next(n.encodedNode, 2, mapperimpl.StringValue(key)), 3,
-	)
+func (n *encodedKeyElements) Key(key string) *mapper.ItemNode[Encoded, *EncodedElement] {
+	return mapperimpl.Element[Encoded, EncodedElement](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(key)), 3)
 }
 
 // encodedKeyByName is a selection, with the methods of a query, that can be narrowed by {key}.
-type encodedKeyByName struct{ encodedEncodingsItems }
+type encodedKeyByName struct {
+	at *encodedNode
+	encodedEncodingsQuery
+	encodedEncodingsItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *encodedKeyByName) BeginsWith(begin string) *encodedEncodingsQuery {
-	return &encodedEncodingsQuery{encodedEncodingsMethods{mapperimpl.BeginsWith(n.encodedNode, begin)}}
+func newEncodedKeyByName(at *encodedNode) *encodedKeyByName {
+	return &encodedKeyByName{at, *mapperimpl.Elements[Encodings](at), encodedEncodingsItems{at, 4}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *encodedKeyByName) BeginsWith(begin string) *query.Elements[Encoded, Encodings] {
+	return mapperimpl.Elements[Encodings](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Key narrows the selection to one {key}.
-func (n *encodedKeyByName) Key(key string) *mapper.ItemNode[Encoded, Encodings] {
-	return mapperimpl.Element[Encoded, Encodings](mapperimpl.Next(n.encodedNode, 2, mapperimpl.StringValue(key)), 4)
+func (n *encodedKeyByName) Key(key string) *mapper.ItemNode[Encoded, *Encodings] {
+	return mapperimpl.Element[Encoded, Encodings](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(key)), 4)
 }
 
 type encodedNode = query.Node[Encoded]
 
-type encodedEncodedElementMethods struct{ *encodedNode }
-
-// Query returns the query, which has more methods than these.
-func (n *encodedEncodedElementMethods) Query() *query.Query[Encoded, EncodedElement] {
-	return query.Of[EncodedElement](n.encodedNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *encodedEncodedElementMethods) All(
-	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
-) iter.Seq2[EncodedElement, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *encodedEncodedElementMethods) Refs(
-	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
-) iter.Seq2[query.Ref[EncodedElement], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *encodedEncodedElementMethods) Collect(
-	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
-) ([]EncodedElement, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *encodedEncodedElementMethods) Page(
-	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
-) (*query.Page[EncodedElement], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *encodedEncodedElementMethods) Count(
-	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *encodedEncodedElementMethods) Plan(
-	src query.Source[Encoded], options ...query.ReadOption,
-) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *encodedEncodedElementMethods) Filter(
-	conditions ...field.Condition[EncodedElement],
-) *query.Query[Encoded, EncodedElement] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *encodedEncodedElementMethods) Project(
-	fields ...field.Of[EncodedElement],
-) *query.Query[Encoded, EncodedElement] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *encodedEncodedElementMethods) Limit(first int) *query.Query[Encoded, EncodedElement] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *encodedEncodedElementMethods) Reverse() *query.Query[Encoded, EncodedElement] {
-	return n.Query().Reverse()
-}
-
-// After returns the query that continues after a page, at its Next.
-func (n *encodedEncodedElementMethods) After(page query.Cursor) *query.Query[Encoded, EncodedElement] {
-	return n.Query().After(page)
-}
+type encodedEncodedElementQuery = query.Elements[Encoded, EncodedElement]
 
 type encodedEncodedElementItems struct {
-	encodedEncodedElementMethods
+	base *encodedNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *encodedEncodedElementItems) Add(element EncodedElement) *mapper.Patch[Encoded] {
-	return mapperimpl.Add(n.encodedNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *encodedEncodedElementItems) Put(element EncodedElement) *mapper.Patch[Encoded] {
-	return mapperimpl.Put(n.encodedNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
 
-// encodedEncodedElementQuery is a selection of elements, and has the methods of a query.
-type encodedEncodedElementQuery struct{ encodedEncodedElementMethods }
-
-type encodedEncodingsMethods struct{ *encodedNode }
-
-// Query returns the query, which has more methods than these.
-func (n *encodedEncodingsMethods) Query() *query.Query[Encoded, Encodings] {
-	return query.Of[Encodings](n.encodedNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *encodedEncodingsMethods) All(
-	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
-) iter.Seq2[Encodings, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *encodedEncodingsMethods) Refs(
-	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Encodings], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *encodedEncodingsMethods) Collect(
-	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
-) ([]Encodings, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *encodedEncodingsMethods) Page(
-	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
-) (*query.Page[Encodings], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *encodedEncodingsMethods) Count(
-	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *encodedEncodingsMethods) Plan(src query.Source[Encoded], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *encodedEncodingsMethods) Filter(conditions ...field.Condition[Encodings]) *query.Query[Encoded, Encodings] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *encodedEncodingsMethods) Project(fields ...field.Of[Encodings]) *query.Query[Encoded, Encodings] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *encodedEncodingsMethods) Limit(first int) *query.Query[Encoded, Encodings] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *encodedEncodingsMethods) Reverse() *query.Query[Encoded, Encodings] {
-	return n.Query().Reverse()
-}
-
-// After returns the query that continues after a page, at its Next.
-func (n *encodedEncodingsMethods) After(page query.Cursor) *query.Query[Encoded, Encodings] {
-	return n.Query().After(page)
-}
+type encodedEncodingsQuery = query.Elements[Encoded, Encodings]
 
 type encodedEncodingsItems struct {
-	encodedEncodingsMethods
+	base *encodedNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *encodedEncodingsItems) Add(k string, element Encodings) *mapper.Patch[Encoded] {
-	return mapperimpl.Add(n.encodedNode, n.item, k, element)
+	return mapperimpl.Add(n.base, n.item, k, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *encodedEncodingsItems) Put(k string, element Encodings) *mapper.Patch[Encoded] {
-	return mapperimpl.Put(n.encodedNode, n.item, k, element)
+	return mapperimpl.Put(n.base, n.item, k, &element)
 }
 
 // Map reads the whole map.
 func (n *encodedEncodingsItems) Map(
 	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
 ) (all map[string]Encodings, err error) {
-	err = mapperimpl.Entries(ctx, n.encodedNode, src, options, &all)
+	err = mapperimpl.Entries(ctx, n.base, src, options, &all)
 	return all, err
 }
 
-// encodedEncodingsQuery is a selection of elements, and has the methods of a query.
-type encodedEncodingsQuery struct{ encodedEncodingsMethods }
-
 // EncodedFields has the stored fields of an Encoded: for patches, conditions, filters and projections.
-var EncodedFields = mapperimpl.Handles[encodedHandles](encodedForm)
-
-// encodedHandles is the type of EncodedFields.
-type encodedHandles struct {
+var EncodedFields = *mapperimpl.Handles(&struct {
 	// Root is the attribute "Root" (S) of the item HEAD.
-	Root *field.String[Encoded, string]
+	Root *field.String[*Encoded, string]
 	// Item is the item ITEM.
-	Item *field.Struct[Encoded, Encodings]
+	Item *field.Struct[*Encoded, Encodings]
 	// Nested is the attribute "Nested" (M) of the item NESTED.
-	Nested *field.Value[Encoded, Encodings]
+	Nested *field.Value[*Encoded, Encodings]
 	// Attrs is the attribute "Attrs" (L) of the item ATTRS.
-	Attrs *field.Value[Encoded, []Encodings]
+	Attrs *field.Value[*Encoded, []Encodings]
 	// Values is the attribute "Values" (M) of the item VALUES.
-	Values *field.Value[Encoded, map[string]*Encodings]
-}
+	Values *field.Value[*Encoded, map[string]*Encodings]
+}{}, encodedForm.Form)
 
 // EncodingsFields has the stored fields of an Encodings: for patches, conditions, filters and projections.
-var EncodingsFields = mapperimpl.Handles[encodingsHandles](encodingsForm)
-
-// encodingsHandles is the type of EncodingsFields.
-type encodingsHandles struct {
+var EncodingsFields = *mapperimpl.Handles(&struct {
 	// Text is the attribute "Text" (S) of the item ITEM. It is also the attribute "Text" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	Text *field.String[Encodings, string]
+	Text *field.String[*Encodings, string]
 	// Word is the attribute "Word" (S) of the item ITEM. It is also the attribute "Word" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	Word *field.String[Encodings, Word]
+	Word *field.String[*Encodings, Word]
 	// Bool is the attribute "Bool" (BOOL) of the item ITEM. It is also the attribute "Bool" (BOOL) of each item
 	// ELEMENT#{Key}. It has more places.
-	Bool *field.Bool[Encodings, bool]
+	Bool *field.Value[*Encodings, bool]
 	// Int is the attribute "Int" (N) of the item ITEM. It is also the attribute "Int" (N) of each item ELEMENT#{Key}.
 	// It has more places.
-	Int *field.Number[Encodings, int]
+	Int *field.Number[*Encodings, int]
 	// Count is the attribute "Count" (N) of the item ITEM. It is also the attribute "Count" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Count *field.Number[Encodings, Count]
+	Count *field.Number[*Encodings, Count]
 	// Int8 is the attribute "Int8" (N) of the item ITEM. It is also the attribute "Int8" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Int8 *field.Number[Encodings, int8]
+	Int8 *field.Number[*Encodings, int8]
 	// Uint64 is the attribute "Uint64" (N) of the item ITEM. It is also the attribute "Uint64" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Uint64 *field.Number[Encodings, uint64]
+	Uint64 *field.Number[*Encodings, uint64]
 	// Float is the attribute "Float" (N) of the item ITEM. It is also the attribute "Float" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Float *field.Number[Encodings, float64]
+	Float *field.Number[*Encodings, float64]
 	// Float32 is the attribute "Float32" (N) of the item ITEM. It is also the attribute "Float32" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Float32 *field.Number[Encodings, float32]
+	Float32 *field.Number[*Encodings, float32]
 	// IntPtr is the attribute "IntPtr" (N) of the item ITEM. It is also the attribute "IntPtr" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	IntPtr *field.Value[Encodings, *int]
+	IntPtr *field.Value[*Encodings, *int]
 	// TextPtr is the attribute "TextPtr" (S) of the item ITEM. It is also the attribute "TextPtr" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	TextPtr *field.Value[Encodings, *string]
+	TextPtr *field.Value[*Encodings, *string]
 	// Map is the attribute "Map" (M) of the item ITEM. It is also the attribute "Map" (M) of each item ELEMENT#{Key}.
 	// It has more places.
-	Map *field.Map[Encodings, map[string]int, string, *field.Number[Encodings, int]]
+	Map *field.Map[*Encodings, map[string]int, string, *field.Number[*Encodings, int]]
 	// WordMap is the attribute "WordMap" (M) of the item ITEM. It is also the attribute "WordMap" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	WordMap *field.Map[Encodings, map[Word]string, Word, *field.String[Encodings, string]]
+	WordMap *field.Map[*Encodings, map[Word]string, Word, *field.String[*Encodings, string]]
 	// PtrMap is the attribute "PtrMap" (M) of the item ITEM. It is also the attribute "PtrMap" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	PtrMap *field.Map[Encodings, map[string]*string, string, *field.Value[Encodings, *string]]
+	PtrMap *field.Map[*Encodings, map[string]*string, string, *field.Value[*Encodings, *string]]
 	// StructMap is the attribute "StructMap" (M) of the item ITEM. It is also the attribute "StructMap" (M) of each
 	// item ELEMENT#{Key}. It has more places.
-	StructMap *field.Map[Encodings, map[string]Inner, string, *field.Struct[Encodings, Inner]]
+	StructMap *field.Map[*Encodings, map[string]Inner, string, *field.Struct[*Encodings, Inner]]
 	// ListMap is the attribute "ListMap" (M) of the item ITEM. It is also the attribute "ListMap" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	ListMap *field.Map[Encodings, map[string][]int, string, *field.Value[Encodings, []int]]
+	ListMap *field.Map[*Encodings, map[string][]int, string, *field.Value[*Encodings, []int]]
 	// CodeMap is the attribute "CodeMap" (M) of the item ITEM. It is also the attribute "CodeMap" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	CodeMap *field.Value[Encodings, map[Code]string]
+	CodeMap *field.Value[*Encodings, map[Code]string]
 	// Struct is the attribute "Struct" (M) of the item ITEM. It is also the attribute "Struct" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	Struct *field.Struct[Encodings, Inner]
+	Struct *field.Struct[*Encodings, Inner]
 	// StructPtr is the attribute "StructPtr" (M) of the item ITEM. It is also the attribute "StructPtr" (M) of each
 	// item ELEMENT#{Key}. It has more places.
-	StructPtr *field.Struct[Encodings, Inner]
+	StructPtr *field.Struct[*Encodings, Inner]
 	// Bytes is the attribute "Bytes" (B) of the item ITEM. It is also the attribute "Bytes" (B) of each item
 	// ELEMENT#{Key}. It has more places.
-	Bytes *field.Bytes[Encodings, []byte]
+	Bytes *field.Ordered[*Encodings, []byte]
 	// ByteArray is the attribute "ByteArray" (B) of the item ITEM. It is also the attribute "ByteArray" (B) of each
 	// item ELEMENT#{Key}. It has more places.
-	ByteArray *field.Value[Encodings, [4]byte]
+	ByteArray *field.Value[*Encodings, [4]byte]
 	// List is the attribute "List" (L) of the item ITEM. It is also the attribute "List" (L) of each item
 	// ELEMENT#{Key}. It has more places.
-	List *field.List[Encodings, string]
+	List *field.List[*Encodings, string]
 	// Array is the attribute "Array" (L) of the item ITEM. It is also the attribute "Array" (L) of each item
 	// ELEMENT#{Key}. It has more places.
-	Array *field.Value[Encodings, [3]int]
+	Array *field.Value[*Encodings, [3]int]
 	// PtrList is the attribute "PtrList" (L) of the item ITEM. It is also the attribute "PtrList" (L) of each item
 	// ELEMENT#{Key}. It has more places.
-	PtrList *field.List[Encodings, *string]
+	PtrList *field.List[*Encodings, *string]
 	// StructList is the attribute "StructList" (L) of the item ITEM. It is also the attribute "StructList" (L) of each
 	// item ELEMENT#{Key}. It has more places.
-	StructList *field.List[Encodings, Inner]
+	StructList *field.List[*Encodings, Inner]
 	// BytesList is the attribute "BytesList" (BS) of the item ITEM. It is also the attribute "BytesList" (BS) of each
 	// item ELEMENT#{Key}. It has more places.
-	BytesList *field.List[Encodings, []byte]
+	BytesList *field.List[*Encodings, []byte]
 	// MapList is the attribute "MapList" (L) of the item ITEM. It is also the attribute "MapList" (L) of each item
 	// ELEMENT#{Key}. It has more places.
-	MapList *field.List[Encodings, map[string]string]
+	MapList *field.List[*Encodings, map[string]string]
 	// Code is the attribute "Code" (BOOL) of the item ITEM. It is also the attribute "Code" (BOOL) of each item
 	// ELEMENT#{Key}. It has more places.
-	Code *field.Bool[Encodings, Code]
+	Code *field.Value[*Encodings, Code]
 	// Time is the attribute "Time" (S) of the item ITEM. It is also the attribute "Time" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	Time *field.Time[Encodings, time.Time]
+	Time *field.Ordered[*Encodings, time.Time]
 	// TimePtr is the attribute "TimePtr" (S) of the item ITEM. It is also the attribute "TimePtr" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	TimePtr *field.Value[Encodings, *time.Time]
+	TimePtr *field.Value[*Encodings, *time.Time]
 	// Unix is the attribute "Unix" (N) of the item ITEM. It is also the attribute "Unix" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Unix *field.Time[Encodings, time.Time]
+	Unix *field.Ordered[*Encodings, time.Time]
 	// UnixPtr is the attribute "UnixPtr" (N) of the item ITEM. It is also the attribute "UnixPtr" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	UnixPtr *field.Value[Encodings, *time.Time]
+	UnixPtr *field.Value[*Encodings, *time.Time]
 	// Any is the attribute "Any" (any type) of the item ITEM. It is also the attribute "Any" (any type) of each item
 	// ELEMENT#{Key}. It has more places.
-	Any *field.Value[Encodings, any]
+	Any *field.Value[*Encodings, any]
 	// Renamed is the attribute "other_name" (S) of the item ITEM. It is also the attribute "other_name" (S) of each
 	// item ELEMENT#{Key}. It has more places.
-	Renamed *field.String[Encodings, string]
+	Renamed *field.String[*Encodings, string]
 	// Omitted is the attribute "Omitted" (S) of the item ITEM. It is also the attribute "Omitted" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	Omitted *field.String[Encodings, string]
+	Omitted *field.String[*Encodings, string]
 	// OmittedInt is the attribute "OmittedInt" (N) of the item ITEM. It is also the attribute "OmittedInt" (N) of each
 	// item ELEMENT#{Key}. It has more places.
-	OmittedInt *field.Number[Encodings, int]
+	OmittedInt *field.Number[*Encodings, int]
 	// OmittedList is the attribute "OmittedList" (L) of the item ITEM. It is also the attribute "OmittedList" (L) of
 	// each item ELEMENT#{Key}. It has more places.
-	OmittedList *field.List[Encodings, string]
+	OmittedList *field.List[*Encodings, string]
 	// Null is the attribute "Null" (S) of the item ITEM. It is also the attribute "Null" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	Null *field.String[Encodings, string]
+	Null *field.String[*Encodings, string]
 	// Texts is the attribute "Texts" (SS) of the item ITEM. It is also the attribute "Texts" (SS) of each item
 	// ELEMENT#{Key}. It has more places.
-	Texts *field.Set[Encodings, string]
+	Texts *field.Set[*Encodings, string]
 	// Words is the attribute "Words" (SS) of the item ITEM. It is also the attribute "Words" (SS) of each item
 	// ELEMENT#{Key}. It has more places.
-	Words *field.Set[Encodings, Word]
+	Words *field.Set[*Encodings, Word]
 	// Ints is the attribute "Ints" (NS) of the item ITEM. It is also the attribute "Ints" (NS) of each item
 	// ELEMENT#{Key}. It has more places.
-	Ints *field.Set[Encodings, int]
+	Ints *field.Set[*Encodings, int]
 	// Floats is the attribute "Floats" (NS) of the item ITEM. It is also the attribute "Floats" (NS) of each item
 	// ELEMENT#{Key}. It has more places.
-	Floats *field.Set[Encodings, float64]
+	Floats *field.Set[*Encodings, float64]
 	// Blobs is the attribute "Blobs" (BS) of the item ITEM. It is also the attribute "Blobs" (BS) of each item
 	// ELEMENT#{Key}. It has more places.
-	Blobs *field.Set[Encodings, []byte]
+	Blobs *field.Set[*Encodings, []byte]
 	// BoolMap is the attribute "BoolMap" (M) of the item ITEM. It is also the attribute "BoolMap" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	BoolMap *field.Map[Encodings, map[string]bool, string, *field.Bool[Encodings, bool]]
+	BoolMap *field.Map[*Encodings, map[string]bool, string, *field.Value[*Encodings, bool]]
 	// Allowed is the attribute "Allowed" (M) of the item ITEM. It is also the attribute "Allowed" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	Allowed *field.Map[Encodings, map[string]Count, string, *field.Number[Encodings, Count]]
-}
+	Allowed *field.Map[*Encodings, map[string]Count, string, *field.Number[*Encodings, Count]]
+}{}, encodingsForm.Form)
 
 // InnerFields has the stored fields of an Inner: for patches, conditions, filters and projections.
-var InnerFields = mapperimpl.Handles[innerHandles](innerForm)
-
-// innerHandles is the type of InnerFields.
-type innerHandles struct {
+var InnerFields = *mapperimpl.Handles(&struct {
 	// A is the entry "A" (S) of a map.
-	A *field.String[Inner, string]
+	A *field.String[*Inner, string]
 	// B is the entry "B" (N) of a map.
-	B *field.Number[Inner, int]
-}
+	B *field.Number[*Inner, int]
+}{}, innerForm.Form)
 
 // EncodedElementFields has the stored fields of an EncodedElement: for patches, conditions, filters and projections.
-var EncodedElementFields = mapperimpl.Handles[encodedElementHandles](
-	encodedElementForm,
-	mapperimpl.Field("Text", "", func(v *EncodedElement) *string { return &v.Text }, mapperimpl.String[string]()),
-	mapperimpl.Field("Word", "", func(v *EncodedElement) *Word { return &v.Word }, mapperimpl.String[Word]()),
-	mapperimpl.Field("Bool", "", func(v *EncodedElement) *bool { return &v.Bool }, mapperimpl.Bool[bool]()),
-	mapperimpl.Field("Int", "", func(v *EncodedElement) *int { return &v.Int }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Count", "", func(v *EncodedElement) *Count { return &v.Count }, mapperimpl.Numeric[Count]()),
-	mapperimpl.Field("Int8", "", func(v *EncodedElement) *int8 { return &v.Int8 }, mapperimpl.Numeric[int8]()),
-	mapperimpl.Field("Uint64", "", func(v *EncodedElement) *uint64 { return &v.Uint64 }, mapperimpl.Numeric[uint64]()),
-	mapperimpl.Field("Float", "", func(v *EncodedElement) *float64 { return &v.Float }, mapperimpl.Numeric[float64]()),
-	mapperimpl.Field(
-		"Float32", "", func(v *EncodedElement) *float32 { return &v.Float32 }, mapperimpl.Numeric[float32](),
-	),
-	mapperimpl.Field(
-		"IntPtr", "", func(v *EncodedElement) **int { return &v.IntPtr }, mapperimpl.Pointer(mapperimpl.Numeric[int]()),
-	),
-	mapperimpl.Field(
-		"TextPtr", "", func(v *EncodedElement) **string { return &v.TextPtr },
-		mapperimpl.Pointer(mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Map", "", func(v *EncodedElement) *map[string]int { return &v.Map },
-		mapperimpl.Map[map[string]int](mapperimpl.Numeric[int]()),
-	),
-	mapperimpl.Field(
-		"WordMap", "", func(v *EncodedElement) *map[Word]string { return &v.WordMap },
-		mapperimpl.Map[map[Word]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"PtrMap", "", func(v *EncodedElement) *map[string]*string { return &v.PtrMap },
-		mapperimpl.Map[map[string]*string](mapperimpl.Pointer(mapperimpl.String[string]())),
-	),
-	mapperimpl.Field(
-		"StructMap", "", func(v *EncodedElement) *map[string]Inner { return &v.StructMap },
-		mapperimpl.Map[map[string]Inner](innerForm),
-	),
-	mapperimpl.Field(
-		"ListMap", "", func(v *EncodedElement) *map[string][]int { return &v.ListMap },
-		mapperimpl.Map[map[string][]int](mapperimpl.Slice[[]int](mapperimpl.Numeric[int]())),
-	),
-	mapperimpl.Field(
-		"CodeMap", "", func(v *EncodedElement) *map[Code]string { return &v.CodeMap },
-		mapperimpl.Opaque[map[Code]string](),
-	),
-	mapperimpl.Field("Struct", "", func(v *EncodedElement) *Inner { return &v.Struct }, innerForm),
-	mapperimpl.Field(
-		"StructPtr", "", func(v *EncodedElement) **Inner { return &v.StructPtr }, mapperimpl.Pointer(innerForm),
-	),
-	mapperimpl.Field("Bytes", "", func(v *EncodedElement) *[]byte { return &v.Bytes }, mapperimpl.Bytes[[]byte]()),
-	mapperimpl.Field(
-		"ByteArray", "", func(v *EncodedElement) *[4]byte { return &v.ByteArray }, mapperimpl.ByteArray[[4]byte](),
-	),
-	mapperimpl.Field(
-		"List", "", func(v *EncodedElement) *[]string { return &v.List },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Array", "", func(v *EncodedElement) *[3]int { return &v.Array },
-		mapperimpl.Array[[3]int](mapperimpl.Numeric[int](), func(v *[3]int) []int { return v[:] }),
-	),
-	mapperimpl.Field(
-		"PtrList", "", func(v *EncodedElement) *[]*string { return &v.PtrList },
-		mapperimpl.Slice[[]*string](mapperimpl.Pointer(mapperimpl.String[string]())),
-	),
-	mapperimpl.Field(
-		"StructList", "", func(v *EncodedElement) *[]Inner { return &v.StructList },
-		mapperimpl.Slice[[]Inner](innerForm),
-	),
-	mapperimpl.Field(
-		"BytesList", "", func(v *EncodedElement) *[][]byte { return &v.BytesList },
-		mapperimpl.Slice[[][]byte](mapperimpl.Bytes[[]byte]()),
-	),
-	mapperimpl.Field(
-		"MapList", "", func(v *EncodedElement) *[]map[string]string { return &v.MapList },
-		mapperimpl.Slice[[]map[string]string](mapperimpl.Map[map[string]string](mapperimpl.String[string]())),
-	),
-	mapperimpl.Field("Code", "", func(v *EncodedElement) *Code { return &v.Code }, mapperimpl.Bool[Code]()),
-	mapperimpl.Field("Time", "", func(v *EncodedElement) *time.Time { return &v.Time }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field(
-		"TimePtr", "", func(v *EncodedElement) **time.Time { return &v.TimePtr },
-		mapperimpl.Pointer(mapperimpl.Time[time.Time]()),
-	),
-	mapperimpl.Field(
-		"Unix", ",unixtime", func(v *EncodedElement) *time.Time { return &v.Unix }, mapperimpl.Time[time.Time](),
-	),
-	mapperimpl.Field(
-		"UnixPtr", ",unixtime", func(v *EncodedElement) **time.Time { return &v.UnixPtr },
-		mapperimpl.Pointer(mapperimpl.Time[time.Time]()),
-	),
-	mapperimpl.Field("Any", "", func(v *EncodedElement) *any { return &v.Any }, mapperimpl.Opaque[any]()),
-	mapperimpl.Field(
-		"Renamed", "other_name", func(v *EncodedElement) *string { return &v.Renamed }, mapperimpl.String[string](),
-	),
-	mapperimpl.Field(
-		"Omitted", ",omitempty", func(v *EncodedElement) *string { return &v.Omitted }, mapperimpl.String[string](),
-	),
-	mapperimpl.Field(
-		"OmittedInt", ",omitempty", func(v *EncodedElement) *int { return &v.OmittedInt }, mapperimpl.Numeric[int](),
-	),
-	mapperimpl.Field(
-		"OmittedList", ",omitempty", func(v *EncodedElement) *[]string { return &v.OmittedList },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Null", ",nullempty", func(v *EncodedElement) *string { return &v.Null }, mapperimpl.String[string](),
-	),
-	mapperimpl.Field(
-		"Texts", ",stringset", func(v *EncodedElement) *[]string { return &v.Texts },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Words", ",stringset", func(v *EncodedElement) *[]Word { return &v.Words },
-		mapperimpl.Slice[[]Word](mapperimpl.String[Word]()),
-	),
-	mapperimpl.Field(
-		"Ints", ",numberset", func(v *EncodedElement) *[]int { return &v.Ints },
-		mapperimpl.Slice[[]int](mapperimpl.Numeric[int]()),
-	),
-	mapperimpl.Field(
-		"Floats", ",numberset", func(v *EncodedElement) *[]float64 { return &v.Floats },
-		mapperimpl.Slice[[]float64](mapperimpl.Numeric[float64]()),
-	),
-	mapperimpl.Field(
-		"Blobs", ",binaryset", func(v *EncodedElement) *[][]byte { return &v.Blobs },
-		mapperimpl.Slice[[][]byte](mapperimpl.Bytes[[]byte]()),
-	),
-	mapperimpl.Field(
-		"BoolMap", "", func(v *EncodedElement) *map[string]bool { return &v.BoolMap },
-		mapperimpl.Map[map[string]bool](mapperimpl.Bool[bool]()),
-	),
-	mapperimpl.Field(
-		"Allowed", "", func(v *EncodedElement) *map[string]Count { return &v.Allowed },
-		mapperimpl.Map[map[string]Count](mapperimpl.Numeric[Count]()),
-	),
-)
-
-// encodedElementHandles is the type of EncodedElementFields.
-type encodedElementHandles struct {
+var EncodedElementFields = *mapperimpl.Handles(&struct {
 	// Text is the attribute "Text" (S) of the item ITEM. It is also the attribute "Text" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	Text *field.String[EncodedElement, string]
+	Text *field.String[*EncodedElement, string]
 	// Word is the attribute "Word" (S) of the item ITEM. It is also the attribute "Word" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	Word *field.String[EncodedElement, Word]
+	Word *field.String[*EncodedElement, Word]
 	// Bool is the attribute "Bool" (BOOL) of the item ITEM. It is also the attribute "Bool" (BOOL) of each item
 	// ELEMENT#{Key}. It has more places.
-	Bool *field.Bool[EncodedElement, bool]
+	Bool *field.Value[*EncodedElement, bool]
 	// Int is the attribute "Int" (N) of the item ITEM. It is also the attribute "Int" (N) of each item ELEMENT#{Key}.
 	// It has more places.
-	Int *field.Number[EncodedElement, int]
+	Int *field.Number[*EncodedElement, int]
 	// Count is the attribute "Count" (N) of the item ITEM. It is also the attribute "Count" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Count *field.Number[EncodedElement, Count]
+	Count *field.Number[*EncodedElement, Count]
 	// Int8 is the attribute "Int8" (N) of the item ITEM. It is also the attribute "Int8" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Int8 *field.Number[EncodedElement, int8]
+	Int8 *field.Number[*EncodedElement, int8]
 	// Uint64 is the attribute "Uint64" (N) of the item ITEM. It is also the attribute "Uint64" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Uint64 *field.Number[EncodedElement, uint64]
+	Uint64 *field.Number[*EncodedElement, uint64]
 	// Float is the attribute "Float" (N) of the item ITEM. It is also the attribute "Float" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Float *field.Number[EncodedElement, float64]
+	Float *field.Number[*EncodedElement, float64]
 	// Float32 is the attribute "Float32" (N) of the item ITEM. It is also the attribute "Float32" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Float32 *field.Number[EncodedElement, float32]
+	Float32 *field.Number[*EncodedElement, float32]
 	// IntPtr is the attribute "IntPtr" (N) of the item ITEM. It is also the attribute "IntPtr" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	IntPtr *field.Value[EncodedElement, *int]
+	IntPtr *field.Value[*EncodedElement, *int]
 	// TextPtr is the attribute "TextPtr" (S) of the item ITEM. It is also the attribute "TextPtr" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	TextPtr *field.Value[EncodedElement, *string]
+	TextPtr *field.Value[*EncodedElement, *string]
 	// Map is the attribute "Map" (M) of the item ITEM. It is also the attribute "Map" (M) of each item ELEMENT#{Key}.
 	// It has more places.
-	Map *field.Map[EncodedElement, map[string]int, string, *field.Number[EncodedElement, int]]
+	Map *field.Map[*EncodedElement, map[string]int, string, *field.Number[*EncodedElement, int]]
 	// WordMap is the attribute "WordMap" (M) of the item ITEM. It is also the attribute "WordMap" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	WordMap *field.Map[EncodedElement, map[Word]string, Word, *field.String[EncodedElement, string]]
+	WordMap *field.Map[*EncodedElement, map[Word]string, Word, *field.String[*EncodedElement, string]]
 	// PtrMap is the attribute "PtrMap" (M) of the item ITEM. It is also the attribute "PtrMap" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	PtrMap *field.Map[EncodedElement, map[string]*string, string, *field.Value[EncodedElement, *string]]
+	PtrMap *field.Map[*EncodedElement, map[string]*string, string, *field.Value[*EncodedElement, *string]]
 	// StructMap is the attribute "StructMap" (M) of the item ITEM. It is also the attribute "StructMap" (M) of each
 	// item ELEMENT#{Key}. It has more places.
-	StructMap *field.Map[EncodedElement, map[string]Inner, string, *field.Struct[EncodedElement, Inner]]
+	StructMap *field.Map[*EncodedElement, map[string]Inner, string, *field.Struct[*EncodedElement, Inner]]
 	// ListMap is the attribute "ListMap" (M) of the item ITEM. It is also the attribute "ListMap" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	ListMap *field.Map[EncodedElement, map[string][]int, string, *field.Value[EncodedElement, []int]]
+	ListMap *field.Map[*EncodedElement, map[string][]int, string, *field.Value[*EncodedElement, []int]]
 	// CodeMap is the attribute "CodeMap" (M) of the item ITEM. It is also the attribute "CodeMap" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	CodeMap *field.Value[EncodedElement, map[Code]string]
+	CodeMap *field.Value[*EncodedElement, map[Code]string]
 	// Struct is the attribute "Struct" (M) of the item ITEM. It is also the attribute "Struct" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	Struct *field.Struct[EncodedElement, Inner]
+	Struct *field.Struct[*EncodedElement, Inner]
 	// StructPtr is the attribute "StructPtr" (M) of the item ITEM. It is also the attribute "StructPtr" (M) of each
 	// item ELEMENT#{Key}. It has more places.
-	StructPtr *field.Struct[EncodedElement, Inner]
+	StructPtr *field.Struct[*EncodedElement, Inner]
 	// Bytes is the attribute "Bytes" (B) of the item ITEM. It is also the attribute "Bytes" (B) of each item
 	// ELEMENT#{Key}. It has more places.
-	Bytes *field.Bytes[EncodedElement, []byte]
+	Bytes *field.Ordered[*EncodedElement, []byte]
 	// ByteArray is the attribute "ByteArray" (B) of the item ITEM. It is also the attribute "ByteArray" (B) of each
 	// item ELEMENT#{Key}. It has more places.
-	ByteArray *field.Value[EncodedElement, [4]byte]
+	ByteArray *field.Value[*EncodedElement, [4]byte]
 	// List is the attribute "List" (L) of the item ITEM. It is also the attribute "List" (L) of each item
 	// ELEMENT#{Key}. It has more places.
-	List *field.List[EncodedElement, string]
+	List *field.List[*EncodedElement, string]
 	// Array is the attribute "Array" (L) of the item ITEM. It is also the attribute "Array" (L) of each item
 	// ELEMENT#{Key}. It has more places.
-	Array *field.Value[EncodedElement, [3]int]
+	Array *field.Value[*EncodedElement, [3]int]
 	// PtrList is the attribute "PtrList" (L) of the item ITEM. It is also the attribute "PtrList" (L) of each item
 	// ELEMENT#{Key}. It has more places.
-	PtrList *field.List[EncodedElement, *string]
+	PtrList *field.List[*EncodedElement, *string]
 	// StructList is the attribute "StructList" (L) of the item ITEM. It is also the attribute "StructList" (L) of each
 	// item ELEMENT#{Key}. It has more places.
-	StructList *field.List[EncodedElement, Inner]
+	StructList *field.List[*EncodedElement, Inner]
 	// BytesList is the attribute "BytesList" (BS) of the item ITEM. It is also the attribute "BytesList" (BS) of each
 	// item ELEMENT#{Key}. It has more places.
-	BytesList *field.List[EncodedElement, []byte]
+	BytesList *field.List[*EncodedElement, []byte]
 	// MapList is the attribute "MapList" (L) of the item ITEM. It is also the attribute "MapList" (L) of each item
 	// ELEMENT#{Key}. It has more places.
-	MapList *field.List[EncodedElement, map[string]string]
+	MapList *field.List[*EncodedElement, map[string]string]
 	// Code is the attribute "Code" (BOOL) of the item ITEM. It is also the attribute "Code" (BOOL) of each item
 	// ELEMENT#{Key}. It has more places.
-	Code *field.Bool[EncodedElement, Code]
+	Code *field.Value[*EncodedElement, Code]
 	// Time is the attribute "Time" (S) of the item ITEM. It is also the attribute "Time" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	Time *field.Time[EncodedElement, time.Time]
+	Time *field.Ordered[*EncodedElement, time.Time]
 	// TimePtr is the attribute "TimePtr" (S) of the item ITEM. It is also the attribute "TimePtr" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	TimePtr *field.Value[EncodedElement, *time.Time]
+	TimePtr *field.Value[*EncodedElement, *time.Time]
 	// Unix is the attribute "Unix" (N) of the item ITEM. It is also the attribute "Unix" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	Unix *field.Time[EncodedElement, time.Time]
+	Unix *field.Ordered[*EncodedElement, time.Time]
 	// UnixPtr is the attribute "UnixPtr" (N) of the item ITEM. It is also the attribute "UnixPtr" (N) of each item
 	// ELEMENT#{Key}. It has more places.
-	UnixPtr *field.Value[EncodedElement, *time.Time]
+	UnixPtr *field.Value[*EncodedElement, *time.Time]
 	// Any is the attribute "Any" (any type) of the item ITEM. It is also the attribute "Any" (any type) of each item
 	// ELEMENT#{Key}. It has more places.
-	Any *field.Value[EncodedElement, any]
+	Any *field.Value[*EncodedElement, any]
 	// Renamed is the attribute "other_name" (S) of the item ITEM. It is also the attribute "other_name" (S) of each
 	// item ELEMENT#{Key}. It has more places.
-	Renamed *field.String[EncodedElement, string]
+	Renamed *field.String[*EncodedElement, string]
 	// Omitted is the attribute "Omitted" (S) of the item ITEM. It is also the attribute "Omitted" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	Omitted *field.String[EncodedElement, string]
+	Omitted *field.String[*EncodedElement, string]
 	// OmittedInt is the attribute "OmittedInt" (N) of the item ITEM. It is also the attribute "OmittedInt" (N) of each
 	// item ELEMENT#{Key}. It has more places.
-	OmittedInt *field.Number[EncodedElement, int]
+	OmittedInt *field.Number[*EncodedElement, int]
 	// OmittedList is the attribute "OmittedList" (L) of the item ITEM. It is also the attribute "OmittedList" (L) of
 	// each item ELEMENT#{Key}. It has more places.
-	OmittedList *field.List[EncodedElement, string]
+	OmittedList *field.List[*EncodedElement, string]
 	// Null is the attribute "Null" (S) of the item ITEM. It is also the attribute "Null" (S) of each item
 	// ELEMENT#{Key}. It has more places.
-	Null *field.String[EncodedElement, string]
+	Null *field.String[*EncodedElement, string]
 	// Texts is the attribute "Texts" (SS) of the item ITEM. It is also the attribute "Texts" (SS) of each item
 	// ELEMENT#{Key}. It has more places.
-	Texts *field.Set[EncodedElement, string]
+	Texts *field.Set[*EncodedElement, string]
 	// Words is the attribute "Words" (SS) of the item ITEM. It is also the attribute "Words" (SS) of each item
 	// ELEMENT#{Key}. It has more places.
-	Words *field.Set[EncodedElement, Word]
+	Words *field.Set[*EncodedElement, Word]
 	// Ints is the attribute "Ints" (NS) of the item ITEM. It is also the attribute "Ints" (NS) of each item
 	// ELEMENT#{Key}. It has more places.
-	Ints *field.Set[EncodedElement, int]
+	Ints *field.Set[*EncodedElement, int]
 	// Floats is the attribute "Floats" (NS) of the item ITEM. It is also the attribute "Floats" (NS) of each item
 	// ELEMENT#{Key}. It has more places.
-	Floats *field.Set[EncodedElement, float64]
+	Floats *field.Set[*EncodedElement, float64]
 	// Blobs is the attribute "Blobs" (BS) of the item ITEM. It is also the attribute "Blobs" (BS) of each item
 	// ELEMENT#{Key}. It has more places.
-	Blobs *field.Set[EncodedElement, []byte]
+	Blobs *field.Set[*EncodedElement, []byte]
 	// BoolMap is the attribute "BoolMap" (M) of the item ITEM. It is also the attribute "BoolMap" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	BoolMap *field.Map[EncodedElement, map[string]bool, string, *field.Bool[EncodedElement, bool]]
+	BoolMap *field.Map[*EncodedElement, map[string]bool, string, *field.Value[*EncodedElement, bool]]
 	// Allowed is the attribute "Allowed" (M) of the item ITEM. It is also the attribute "Allowed" (M) of each item
 	// ELEMENT#{Key}. It has more places.
-	Allowed *field.Map[EncodedElement, map[string]Count, string, *field.Number[EncodedElement, Count]]
-}
+	Allowed *field.Map[*EncodedElement, map[string]Count, string, *field.Number[*EncodedElement, Count]]
+}{}, encodedElementForm.Form,
+	mapperimpl.Reached(
+		"Text", "", func(v *EncodedElement) *string { return &v.Text }, mapperimpl.String[string]().Form,
+	),
+	mapperimpl.Reached("Word", "", func(v *EncodedElement) *Word { return &v.Word }, mapperimpl.String[Word]().Form),
+	mapperimpl.Reached("Bool", "", func(v *EncodedElement) *bool { return &v.Bool }, mapperimpl.Bool[bool]().Form),
+	mapperimpl.Reached("Int", "", func(v *EncodedElement) *int { return &v.Int }, mapperimpl.Numeric[int]().Form),
+	mapperimpl.Reached(
+		"Count", "", func(v *EncodedElement) *Count { return &v.Count }, mapperimpl.Numeric[Count]().Form,
+	),
+	mapperimpl.Reached("Int8", "", func(v *EncodedElement) *int8 { return &v.Int8 }, mapperimpl.Numeric[int8]().Form),
+	mapperimpl.Reached(
+		"Uint64", "", func(v *EncodedElement) *uint64 { return &v.Uint64 }, mapperimpl.Numeric[uint64]().Form,
+	),
+	mapperimpl.Reached(
+		"Float", "", func(v *EncodedElement) *float64 { return &v.Float }, mapperimpl.Numeric[float64]().Form,
+	),
+	mapperimpl.Reached(
+		"Float32", "", func(v *EncodedElement) *float32 { return &v.Float32 }, mapperimpl.Numeric[float32]().Form,
+	),
+	mapperimpl.Reached(
+		"IntPtr", "", func(v *EncodedElement) **int { return &v.IntPtr },
+		mapperimpl.Pointer(mapperimpl.Numeric[int]()).Form,
+	),
+	mapperimpl.Reached(
+		"TextPtr", "", func(v *EncodedElement) **string { return &v.TextPtr },
+		mapperimpl.Pointer(mapperimpl.String[string]()).Form,
+	),
+	mapperimpl.Reached(
+		"Map", "", func(v *EncodedElement) *map[string]int { return &v.Map },
+		mapperimpl.Map[map[string]int](mapperimpl.Numeric[int]()).Form,
+	),
+	mapperimpl.Reached(
+		"WordMap", "", func(v *EncodedElement) *map[Word]string { return &v.WordMap },
+		mapperimpl.Map[map[Word]string](mapperimpl.String[string]()).Form,
+	),
+	mapperimpl.Reached(
+		"PtrMap", "", func(v *EncodedElement) *map[string]*string { return &v.PtrMap },
+		mapperimpl.Map[map[string]*string](mapperimpl.Pointer(mapperimpl.String[string]())).Form,
+	),
+	mapperimpl.Reached(
+		"StructMap", "", func(v *EncodedElement) *map[string]Inner { return &v.StructMap },
+		mapperimpl.Map[map[string]Inner](innerForm).Form,
+	),
+	mapperimpl.Reached(
+		"ListMap", "", func(v *EncodedElement) *map[string][]int { return &v.ListMap },
+		mapperimpl.Map[map[string][]int](mapperimpl.Slice[[]int](mapperimpl.Numeric[int]())).Form,
+	),
+	mapperimpl.Reached(
+		"CodeMap", "", func(v *EncodedElement) *map[Code]string { return &v.CodeMap },
+		mapperimpl.Opaque[map[Code]string]().Form,
+	),
+	mapperimpl.Reached("Struct", "", func(v *EncodedElement) *Inner { return &v.Struct }, innerForm.Form),
+	mapperimpl.Reached(
+		"StructPtr", "", func(v *EncodedElement) **Inner { return &v.StructPtr }, mapperimpl.Pointer(innerForm).Form,
+	),
+	mapperimpl.Reached(
+		"Bytes", "", func(v *EncodedElement) *[]byte { return &v.Bytes }, mapperimpl.Bytes[[]byte]().Form,
+	),
+	mapperimpl.Reached(
+		"ByteArray", "", func(v *EncodedElement) *[4]byte { return &v.ByteArray }, mapperimpl.ByteArray[[4]byte]().Form,
+	),
+	mapperimpl.Reached(
+		"List", "", func(v *EncodedElement) *[]string { return &v.List },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()).Form,
+	),
+	mapperimpl.Reached(
+		"Array", "", func(v *EncodedElement) *[3]int { return &v.Array },
+		mapperimpl.Array[[3]int](mapperimpl.Numeric[int](), func(v *[3]int) []int { return v[:] }).Form,
+	),
+	mapperimpl.Reached(
+		"PtrList", "", func(v *EncodedElement) *[]*string { return &v.PtrList },
+		mapperimpl.Slice[[]*string](mapperimpl.Pointer(mapperimpl.String[string]())).Form,
+	),
+	mapperimpl.Reached(
+		"StructList", "", func(v *EncodedElement) *[]Inner { return &v.StructList },
+		mapperimpl.Slice[[]Inner](innerForm).Form,
+	),
+	mapperimpl.Reached(
+		"BytesList", "", func(v *EncodedElement) *[][]byte { return &v.BytesList },
+		mapperimpl.Slice[[][]byte](mapperimpl.Bytes[[]byte]()).Form,
+	), mapperimpl.Reached(
+		"MapList", "", func(v *EncodedElement) *[]map[string]string { return &v.MapList },
+		mapperimpl.Slice[[]map[string]string](mapperimpl.Map[map[string]string](mapperimpl.String[string]())).Form,
+	), mapperimpl.Reached("Code", "", func(v *EncodedElement) *Code { return &v.Code }, mapperimpl.Bool[Code]().Form),
+	mapperimpl.Reached(
+		"Time", "", func(v *EncodedElement) *time.Time { return &v.Time }, mapperimpl.Time[time.Time]().Form,
+	),
+	mapperimpl.Reached(
+		"TimePtr", "", func(v *EncodedElement) **time.Time { return &v.TimePtr },
+		mapperimpl.Pointer(mapperimpl.Time[time.Time]()).Form,
+	),
+	mapperimpl.Reached(
+		"Unix", ",unixtime", func(v *EncodedElement) *time.Time { return &v.Unix }, mapperimpl.Time[time.Time]().Form,
+	),
+	mapperimpl.Reached(
+		"UnixPtr", ",unixtime", func(v *EncodedElement) **time.Time { return &v.UnixPtr },
+		mapperimpl.Pointer(mapperimpl.Time[time.Time]()).Form,
+	),
+	mapperimpl.Reached("Any", "", func(v *EncodedElement) *any { return &v.Any }, mapperimpl.Opaque[any]().Form),
+	mapperimpl.Reached(
+		"Renamed", "other_name", func(v *EncodedElement) *string { return &v.Renamed },
+		mapperimpl.String[string]().Form,
+	),
+	mapperimpl.Reached(
+		"Omitted", ",omitempty", func(v *EncodedElement) *string { return &v.Omitted },
+		mapperimpl.String[string]().Form,
+	),
+	mapperimpl.Reached(
+		"OmittedInt", ",omitempty", func(v *EncodedElement) *int { return &v.OmittedInt },
+		mapperimpl.Numeric[int]().Form,
+	), mapperimpl.Reached(
+		"OmittedList", ",omitempty", func(v *EncodedElement) *[]string { return &v.OmittedList },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()).Form,
+	),
+	mapperimpl.Reached(
+		"Null", ",nullempty", func(v *EncodedElement) *string { return &v.Null }, mapperimpl.String[string]().Form,
+	),
+	mapperimpl.Reached(
+		"Texts", ",stringset", func(v *EncodedElement) *[]string { return &v.Texts },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()).Form,
+	),
+	mapperimpl.Reached(
+		"Words", ",stringset", func(v *EncodedElement) *[]Word { return &v.Words },
+		mapperimpl.Slice[[]Word](mapperimpl.String[Word]()).Form,
+	),
+	mapperimpl.Reached(
+		"Ints", ",numberset", func(v *EncodedElement) *[]int { return &v.Ints },
+		mapperimpl.Slice[[]int](mapperimpl.Numeric[int]()).Form,
+	),
+	mapperimpl.Reached(
+		"Floats", ",numberset", func(v *EncodedElement) *[]float64 { return &v.Floats },
+		mapperimpl.Slice[[]float64](mapperimpl.Numeric[float64]()).Form,
+	),
+	mapperimpl.Reached(
+		"Blobs", ",binaryset", func(v *EncodedElement) *[][]byte { return &v.Blobs },
+		mapperimpl.Slice[[][]byte](mapperimpl.Bytes[[]byte]()).Form,
+	),
+	mapperimpl.Reached(
+		"BoolMap", "", func(v *EncodedElement) *map[string]bool { return &v.BoolMap },
+		mapperimpl.Map[map[string]bool](mapperimpl.Bool[bool]()).Form,
+	), mapperimpl.Reached(
+		"Allowed", "", func(v *EncodedElement) *map[string]Count { return &v.Allowed },
+		mapperimpl.Map[map[string]Count](mapperimpl.Numeric[Count]()).Form,
+	))
 
 var encodedForm = mapperimpl.Struct(mapperimpl.Funcs[Encoded]{},
-	mapperimpl.Field("ID", "", func(v *Encoded) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Root", "", func(v *Encoded) *string { return &v.Root }, mapperimpl.String[string]()),
-	mapperimpl.Field("Item", "", func(v *Encoded) *Encodings { return &v.Item }, encodingsForm),
-	mapperimpl.Field("Nested", "", func(v *Encoded) *Encodings { return &v.Nested }, mapperimpl.Opaque[Encodings]()),
-	mapperimpl.Field(
-		"Elements", "", func(v *Encoded) *[]EncodedElement { return &v.Elements },
-		mapperimpl.Slice[[]EncodedElement](encodedElementForm),
-	),
-	mapperimpl.Field(
-		"ByName", "", func(v *Encoded) *map[string]Encodings { return &v.ByName },
-		mapperimpl.Map[map[string]Encodings](encodingsForm),
-	),
-	mapperimpl.Field("Attrs", "", func(v *Encoded) *[]Encodings { return &v.Attrs }, mapperimpl.Opaque[[]Encodings]()),
-	mapperimpl.Field(
-		"Values", "", func(v *Encoded) *map[string]*Encodings { return &v.Values },
-		mapperimpl.Opaque[map[string]*Encodings](),
-	),
+	mapperimpl.Field("Item", encodingsForm.Form),
+	mapperimpl.Field("Nested", mapperimpl.Opaque[Encodings]().Form),
+	mapperimpl.Field("Elements", mapperimpl.Slice[[]EncodedElement](encodedElementForm).Form),
+	mapperimpl.Field("ByName", mapperimpl.Map[map[string]Encodings](encodingsForm).Form),
+	mapperimpl.Field("Attrs", mapperimpl.Opaque[[]Encodings]().Form),
+	mapperimpl.Field("Values", mapperimpl.Opaque[map[string]*Encodings]().Form),
 )
 
 var encodingsForm = mapperimpl.Struct(mapperimpl.Funcs[Encodings]{Same: sameEncodings, Clone: cloneEncodings},
-	mapperimpl.Field("Text", "", func(v *Encodings) *string { return &v.Text }, mapperimpl.String[string]()),
-	mapperimpl.Field("Word", "", func(v *Encodings) *Word { return &v.Word }, mapperimpl.String[Word]()),
-	mapperimpl.Field("Bool", "", func(v *Encodings) *bool { return &v.Bool }, mapperimpl.Bool[bool]()),
-	mapperimpl.Field("Int", "", func(v *Encodings) *int { return &v.Int }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Count", "", func(v *Encodings) *Count { return &v.Count }, mapperimpl.Numeric[Count]()),
-	mapperimpl.Field("Int8", "", func(v *Encodings) *int8 { return &v.Int8 }, mapperimpl.Numeric[int8]()),
-	mapperimpl.Field("Uint64", "", func(v *Encodings) *uint64 { return &v.Uint64 }, mapperimpl.Numeric[uint64]()),
-	mapperimpl.Field("Float", "", func(v *Encodings) *float64 { return &v.Float }, mapperimpl.Numeric[float64]()),
-	mapperimpl.Field("Float32", "", func(v *Encodings) *float32 { return &v.Float32 }, mapperimpl.Numeric[float32]()),
+	mapperimpl.Field("Word", mapperimpl.String[Word]().Form),
+	mapperimpl.Field("Count", mapperimpl.Numeric[Count]().Form),
+	mapperimpl.Field("Int8", mapperimpl.Numeric[int8]().Form),
+	mapperimpl.Field("Float32", mapperimpl.Numeric[float32]().Form),
+	mapperimpl.Field("IntPtr", mapperimpl.Pointer(mapperimpl.Numeric[int]()).Form),
+	mapperimpl.Field("TextPtr", mapperimpl.Pointer(mapperimpl.String[string]()).Form),
+	mapperimpl.Field("Map", mapperimpl.Map[map[string]int](mapperimpl.Numeric[int]()).Form),
+	mapperimpl.Field("WordMap", mapperimpl.Map[map[Word]string](mapperimpl.String[string]()).Form),
 	mapperimpl.Field(
-		"IntPtr", "", func(v *Encodings) **int { return &v.IntPtr }, mapperimpl.Pointer(mapperimpl.Numeric[int]()),
+		"PtrMap", mapperimpl.Map[map[string]*string](mapperimpl.Pointer(mapperimpl.String[string]())).Form,
 	),
+	mapperimpl.Field("StructMap", mapperimpl.Map[map[string]Inner](innerForm).Form),
 	mapperimpl.Field(
-		"TextPtr", "", func(v *Encodings) **string { return &v.TextPtr },
-		mapperimpl.Pointer(mapperimpl.String[string]()),
+		"ListMap", mapperimpl.Map[map[string][]int](mapperimpl.Slice[[]int](mapperimpl.Numeric[int]())).Form,
 	),
+	mapperimpl.Field("CodeMap", mapperimpl.Opaque[map[Code]string]().Form),
+	mapperimpl.Field("Struct", innerForm.Form),
+	mapperimpl.Field("StructPtr", mapperimpl.Pointer(innerForm).Form),
+	mapperimpl.Field("ByteArray", mapperimpl.ByteArray[[4]byte]().Form),
 	mapperimpl.Field(
-		"Map", "", func(v *Encodings) *map[string]int { return &v.Map },
-		mapperimpl.Map[map[string]int](mapperimpl.Numeric[int]()),
+		"Array", mapperimpl.Array[[3]int](mapperimpl.Numeric[int](), func(v *[3]int) []int { return v[:] }).Form,
 	),
+	mapperimpl.Field("PtrList", mapperimpl.Slice[[]*string](mapperimpl.Pointer(mapperimpl.String[string]())).Form),
+	mapperimpl.Field("StructList", mapperimpl.Slice[[]Inner](innerForm).Form),
+	mapperimpl.Field("BytesList", mapperimpl.Slice[[][]byte](mapperimpl.Bytes[[]byte]()).Form),
 	mapperimpl.Field(
-		"WordMap", "", func(v *Encodings) *map[Word]string { return &v.WordMap },
-		mapperimpl.Map[map[Word]string](mapperimpl.String[string]()),
+		"MapList",
+		mapperimpl.Slice[[]map[string]string](mapperimpl.Map[map[string]string](mapperimpl.String[string]())).Form,
 	),
-	mapperimpl.Field(
-		"PtrMap", "", func(v *Encodings) *map[string]*string { return &v.PtrMap },
-		mapperimpl.Map[map[string]*string](mapperimpl.Pointer(mapperimpl.String[string]())),
-	),
-	mapperimpl.Field(
-		"StructMap", "", func(v *Encodings) *map[string]Inner { return &v.StructMap },
-		mapperimpl.Map[map[string]Inner](innerForm),
-	),
-	mapperimpl.Field(
-		"ListMap", "", func(v *Encodings) *map[string][]int { return &v.ListMap },
-		mapperimpl.Map[map[string][]int](mapperimpl.Slice[[]int](mapperimpl.Numeric[int]())),
-	),
-	mapperimpl.Field(
-		"CodeMap", "", func(v *Encodings) *map[Code]string { return &v.CodeMap }, mapperimpl.Opaque[map[Code]string](),
-	),
-	mapperimpl.Field("Struct", "", func(v *Encodings) *Inner { return &v.Struct }, innerForm),
-	mapperimpl.Field(
-		"StructPtr", "", func(v *Encodings) **Inner { return &v.StructPtr }, mapperimpl.Pointer(innerForm),
-	),
-	mapperimpl.Field("Bytes", "", func(v *Encodings) *[]byte { return &v.Bytes }, mapperimpl.Bytes[[]byte]()),
-	mapperimpl.Field(
-		"ByteArray", "", func(v *Encodings) *[4]byte { return &v.ByteArray }, mapperimpl.ByteArray[[4]byte](),
-	),
-	mapperimpl.Field(
-		"List", "", func(v *Encodings) *[]string { return &v.List },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Array", "", func(v *Encodings) *[3]int { return &v.Array },
-		mapperimpl.Array[[3]int](mapperimpl.Numeric[int](), func(v *[3]int) []int { return v[:] }),
-	),
-	mapperimpl.Field(
-		"PtrList", "", func(v *Encodings) *[]*string { return &v.PtrList },
-		mapperimpl.Slice[[]*string](mapperimpl.Pointer(mapperimpl.String[string]())),
-	),
-	mapperimpl.Field(
-		"StructList", "", func(v *Encodings) *[]Inner { return &v.StructList }, mapperimpl.Slice[[]Inner](innerForm),
-	),
-	mapperimpl.Field(
-		"BytesList", "", func(v *Encodings) *[][]byte { return &v.BytesList },
-		mapperimpl.Slice[[][]byte](mapperimpl.Bytes[[]byte]()),
-	),
-	mapperimpl.Field(
-		"MapList", "", func(v *Encodings) *[]map[string]string { return &v.MapList },
-		mapperimpl.Slice[[]map[string]string](mapperimpl.Map[map[string]string](mapperimpl.String[string]())),
-	),
-	mapperimpl.Field("Code", "", func(v *Encodings) *Code { return &v.Code }, mapperimpl.Bool[Code]()),
-	mapperimpl.Field("Time", "", func(v *Encodings) *time.Time { return &v.Time }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field(
-		"TimePtr", "", func(v *Encodings) **time.Time { return &v.TimePtr },
-		mapperimpl.Pointer(mapperimpl.Time[time.Time]()),
-	),
-	mapperimpl.Field(
-		"Unix", ",unixtime", func(v *Encodings) *time.Time { return &v.Unix }, mapperimpl.Time[time.Time](),
-	),
-	mapperimpl.Field(
-		"UnixPtr", ",unixtime", func(v *Encodings) **time.Time { return &v.UnixPtr },
-		mapperimpl.Pointer(mapperimpl.Time[time.Time]()),
-	),
-	mapperimpl.Field("Any", "", func(v *Encodings) *any { return &v.Any }, mapperimpl.Opaque[any]()),
-	mapperimpl.Field(
-		"Renamed", "other_name", func(v *Encodings) *string { return &v.Renamed }, mapperimpl.String[string](),
-	),
-	mapperimpl.Field(
-		"Omitted", ",omitempty", func(v *Encodings) *string { return &v.Omitted }, mapperimpl.String[string](),
-	),
-	mapperimpl.Field(
-		"OmittedInt", ",omitempty", func(v *Encodings) *int { return &v.OmittedInt }, mapperimpl.Numeric[int](),
-	),
-	mapperimpl.Field(
-		"OmittedList", ",omitempty", func(v *Encodings) *[]string { return &v.OmittedList },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field("Null", ",nullempty", func(v *Encodings) *string { return &v.Null }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Texts", ",stringset", func(v *Encodings) *[]string { return &v.Texts },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field(
-		"Words", ",stringset", func(v *Encodings) *[]Word { return &v.Words },
-		mapperimpl.Slice[[]Word](mapperimpl.String[Word]()),
-	),
-	mapperimpl.Field(
-		"Ints", ",numberset", func(v *Encodings) *[]int { return &v.Ints },
-		mapperimpl.Slice[[]int](mapperimpl.Numeric[int]()),
-	),
-	mapperimpl.Field(
-		"Floats", ",numberset", func(v *Encodings) *[]float64 { return &v.Floats },
-		mapperimpl.Slice[[]float64](mapperimpl.Numeric[float64]()),
-	),
-	mapperimpl.Field(
-		"Blobs", ",binaryset", func(v *Encodings) *[][]byte { return &v.Blobs },
-		mapperimpl.Slice[[][]byte](mapperimpl.Bytes[[]byte]()),
-	),
-	mapperimpl.Field(
-		"BoolMap", "", func(v *Encodings) *map[string]bool { return &v.BoolMap },
-		mapperimpl.Map[map[string]bool](mapperimpl.Bool[bool]()),
-	),
-	mapperimpl.Field(
-		"Allowed", "", func(v *Encodings) *map[string]Count { return &v.Allowed },
-		mapperimpl.Map[map[string]Count](mapperimpl.Numeric[Count]()),
-	),
+	mapperimpl.Field("Code", mapperimpl.Bool[Code]().Form),
+	mapperimpl.Field("TimePtr", mapperimpl.Pointer(mapperimpl.Time[time.Time]()).Form),
+	mapperimpl.Field("UnixPtr", mapperimpl.Pointer(mapperimpl.Time[time.Time]()).Form),
+	mapperimpl.Field("Any", mapperimpl.Opaque[any]().Form),
+	mapperimpl.Field("Words", mapperimpl.Slice[[]Word](mapperimpl.String[Word]()).Form),
+	mapperimpl.Field("Ints", mapperimpl.Slice[[]int](mapperimpl.Numeric[int]()).Form),
+	mapperimpl.Field("Floats", mapperimpl.Slice[[]float64](mapperimpl.Numeric[float64]()).Form),
+	mapperimpl.Field("Blobs", mapperimpl.Slice[[][]byte](mapperimpl.Bytes[[]byte]()).Form),
+	mapperimpl.Field("BoolMap", mapperimpl.Map[map[string]bool](mapperimpl.Bool[bool]()).Form),
+	mapperimpl.Field("Allowed", mapperimpl.Map[map[string]Count](mapperimpl.Numeric[Count]()).Form),
 )
 
 func sameEncodings(a, b *Encodings) bool {
@@ -1000,21 +753,14 @@ func cloneEncodings(dst, src *Encodings) {
 	dst.Allowed = maps.Clone(src.Allowed)
 }
 
-var innerForm = mapperimpl.Struct(mapperimpl.Funcs[Inner]{Same: sameInner, Clone: mapperimpl.Copy[Inner]},
-	mapperimpl.Field("A", "", func(v *Inner) *string { return &v.A }, mapperimpl.String[string]()),
-	mapperimpl.Field("B", "", func(v *Inner) *int { return &v.B }, mapperimpl.Numeric[int]()),
-)
+var innerForm = mapperimpl.Struct(mapperimpl.Funcs[Inner]{Same: sameInner, Clone: mapperimpl.Copy[Inner]})
 
-func sameInner(a, b *Inner) bool {
-	return a.A == b.A &&
-		a.B == b.B
-}
+func sameInner(a, b *Inner) bool { return *a == *b }
 
 var encodedElementForm = mapperimpl.Struct(mapperimpl.Funcs[EncodedElement]{
 	Same: sameEncodedElement, Clone: cloneEncodedElement,
 },
-	mapperimpl.Field("Key", "", func(v *EncodedElement) *string { return &v.Key }, mapperimpl.String[string]()),
-	mapperimpl.Field("Encodings", "", func(v *EncodedElement) *Encodings { return &v.Encodings }, encodingsForm),
+	mapperimpl.Field("Encodings", encodingsForm.Form),
 )
 
 func sameEncodedElement(a, b *EncodedElement) bool {
@@ -1155,120 +901,94 @@ func (*Encoded) ItemizeCodec(*Encoded) *mapperimpl.Codec[Encoded] {
 	return &mapperimpl.Codec[Encoded]{Layout: "565c571a791c1f9c09163a21", Table: encodedForm}
 }
 
-type encodedLayout_changed_run_go_generate = struct {
-	_        struct{}              `ddb:"table=bench"`
-	ID       string                `ddb:"pk=ENCODED#{ID}"`
-	Root     string                `ddb:"sk=HEAD"`
-	Item     Encodings             `ddb:"sk=ITEM"`
-	Nested   Encodings             `ddb:"sk=NESTED,nested"`
-	Elements []EncodedElement      `ddb:"sk=ELEMENT#{Key}"`
-	ByName   map[string]Encodings  `ddb:"sk=NAME#{key}"`
-	Attrs    []Encodings           `ddb:"sk=ATTRS"`
-	Values   map[string]*Encodings `ddb:"sk=VALUES"`
+func _() {
+	type encodedLayout_changed_run_go_generate = struct {
+		_        struct{}              `ddb:"table=bench"`
+		ID       string                `ddb:"pk=ENCODED#{ID}"`
+		Root     string                `ddb:"sk=HEAD"`
+		Item     Encodings             `ddb:"sk=ITEM"`
+		Nested   Encodings             `ddb:"sk=NESTED,nested"`
+		Elements []EncodedElement      `ddb:"sk=ELEMENT#{Key}"`
+		ByName   map[string]Encodings  `ddb:"sk=NAME#{key}"`
+		Attrs    []Encodings           `ddb:"sk=ATTRS"`
+		Values   map[string]*Encodings `ddb:"sk=VALUES"`
+	}
+	var _ encodedLayout_changed_run_go_generate = Encoded{}
+	type encodingsLayout_changed_run_go_generate = struct {
+		Text        string
+		Word        Word
+		Bool        bool
+		Int         int
+		Count       Count
+		Int8        int8
+		Uint64      uint64
+		Float       float64
+		Float32     float32
+		IntPtr      *int
+		TextPtr     *string
+		Map         map[string]int
+		WordMap     map[Word]string
+		PtrMap      map[string]*string
+		StructMap   map[string]Inner
+		ListMap     map[string][]int
+		CodeMap     map[Code]string
+		Struct      Inner
+		StructPtr   *Inner
+		Bytes       []byte
+		ByteArray   [4]byte
+		List        []string
+		Array       [3]int
+		PtrList     []*string
+		StructList  []Inner
+		BytesList   [][]byte
+		MapList     []map[string]string
+		Code        Code
+		Time        time.Time
+		TimePtr     *time.Time
+		Unix        time.Time  `dynamo:",unixtime"       dynamodbav:",unixtime"`
+		UnixPtr     *time.Time `dynamo:",unixtime"       dynamodbav:",unixtime"`
+		Any         any
+		Renamed     string           `dynamo:"other_name"      dynamodbav:"other_name"`
+		Omitted     string           `dynamo:",omitempty"      dynamodbav:",omitempty"`
+		OmittedInt  int              `dynamo:",omitempty"      dynamodbav:",omitempty"`
+		OmittedList []string         `dynamo:",omitempty"      dynamodbav:",omitempty"`
+		Null        string           `dynamo:",null"           dynamodbav:",nullempty"`
+		Texts       []string         `dynamo:",set"            dynamodbav:",stringset"`
+		Words       []Word           `dynamo:",set"            dynamodbav:",stringset"`
+		Ints        []int            `dynamo:",set"            dynamodbav:",numberset"`
+		Floats      []float64        `dynamo:",set"            dynamodbav:",numberset"`
+		Blobs       [][]byte         `dynamo:",set"            dynamodbav:",binaryset"`
+		BoolMap     map[string]bool  `dynamo:",set"`
+		Allowed     map[string]Count `dynamo:",allowemptyelem"`
+	}
+	var _ encodingsLayout_changed_run_go_generate = Encodings{}
+	var _ = (*string)((*Word)(nil))
+	var _ = (*int)((*Count)(nil))
+	var _ interface{ MarshalText() } = struct {
+		*Word
+		mapperimpl.NoText
+	}{}
+	type innerLayout_changed_run_go_generate = struct {
+		A string
+		B int
+	}
+	var _ innerLayout_changed_run_go_generate = Inner{}
+	var _ = (*bool)((*Code)(nil))
+	type encodedElementLayout_changed_run_go_generate = struct {
+		Key string
+		Encodings
+	}
+	var _ encodedElementLayout_changed_run_go_generate = EncodedElement{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Encoded
+		*Encodings
+		*Word
+		*Count
+		*Inner
+		*Code
+		*EncodedElement
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ encodedLayout_changed_run_go_generate = Encoded{}
-var _ mapperimpl.LacksMethods = struct {
-	*Encoded
-	mapperimpl.NoMethods
-}{}
-
-type encodingsLayout_changed_run_go_generate = struct {
-	Text        string
-	Word        Word
-	Bool        bool
-	Int         int
-	Count       Count
-	Int8        int8
-	Uint64      uint64
-	Float       float64
-	Float32     float32
-	IntPtr      *int
-	TextPtr     *string
-	Map         map[string]int
-	WordMap     map[Word]string
-	PtrMap      map[string]*string
-	StructMap   map[string]Inner
-	ListMap     map[string][]int
-	CodeMap     map[Code]string
-	Struct      Inner
-	StructPtr   *Inner
-	Bytes       []byte
-	ByteArray   [4]byte
-	List        []string
-	Array       [3]int
-	PtrList     []*string
-	StructList  []Inner
-	BytesList   [][]byte
-	MapList     []map[string]string
-	Code        Code
-	Time        time.Time
-	TimePtr     *time.Time
-	Unix        time.Time  `dynamo:",unixtime"       dynamodbav:",unixtime"`
-	UnixPtr     *time.Time `dynamo:",unixtime"       dynamodbav:",unixtime"`
-	Any         any
-	Renamed     string           `dynamo:"other_name"      dynamodbav:"other_name"`
-	Omitted     string           `dynamo:",omitempty"      dynamodbav:",omitempty"`
-	OmittedInt  int              `dynamo:",omitempty"      dynamodbav:",omitempty"`
-	OmittedList []string         `dynamo:",omitempty"      dynamodbav:",omitempty"`
-	Null        string           `dynamo:",null"           dynamodbav:",nullempty"`
-	Texts       []string         `dynamo:",set"            dynamodbav:",stringset"`
-	Words       []Word           `dynamo:",set"            dynamodbav:",stringset"`
-	Ints        []int            `dynamo:",set"            dynamodbav:",numberset"`
-	Floats      []float64        `dynamo:",set"            dynamodbav:",numberset"`
-	Blobs       [][]byte         `dynamo:",set"            dynamodbav:",binaryset"`
-	BoolMap     map[string]bool  `dynamo:",set"`
-	Allowed     map[string]Count `dynamo:",allowemptyelem"`
-}
-
-var _ encodingsLayout_changed_run_go_generate = Encodings{}
-var _ mapperimpl.LacksMethods = struct {
-	*Encodings
-	mapperimpl.NoMethods
-}{}
-var _ = (*string)((*Word)(nil))
-
-var _ mapperimpl.LacksMethods = struct {
-	*Word
-	mapperimpl.NoMethods
-}{}
-var _ = (*int)((*Count)(nil))
-
-var _ mapperimpl.LacksMethods = struct {
-	*Count
-	mapperimpl.NoMethods
-}{}
-var _ interface{ MarshalText() } = struct {
-	*Word
-	mapperimpl.NoText
-}{}
-
-type innerLayout_changed_run_go_generate = struct {
-	A string
-	B int
-}
-
-var _ innerLayout_changed_run_go_generate = Inner{}
-var _ mapperimpl.LacksMethods = struct {
-	*Inner
-	mapperimpl.NoMethods
-}{}
-var _ = (*bool)((*Code)(nil))
-
-var _ mapperimpl.LacksMethods = struct {
-	*Code
-	mapperimpl.NoMethods
-}{}
-
-type encodedElementLayout_changed_run_go_generate = struct {
-	Key string
-	Encodings
-}
-
-var _ encodedElementLayout_changed_run_go_generate = EncodedElement{}
-var _ mapperimpl.LacksMethods = struct {
-	*EncodedElement
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

@@ -22,12 +22,12 @@ func DriverByID(id string) *DriverKey {
 type DriverKey struct{ *driverNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *DriverKey) Patch(changes ...field.Change[Driver]) *mapper.ItemPatch[Driver, Driver] {
+func (n *DriverKey) Patch(changes ...field.Change[Driver]) *mapper.ItemPatch[Driver, *Driver] {
 	return mapperimpl.Patch(n.driverNode, changes)
 }
 
 // Root selects the root item, PROFILE.
-func (n *DriverKey) Root() *mapper.ItemNode[Driver, Driver] {
+func (n *DriverKey) Root() *mapper.ItemNode[Driver, *Driver] {
 	return mapperimpl.Item[Driver, Driver](mapperimpl.Items(n.driverNode, 0, 1), 0)
 }
 
@@ -42,12 +42,12 @@ func EmailClaimByEmail(email string) *EmailClaimKey {
 type EmailClaimKey struct{ *emailClaimNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *EmailClaimKey) Patch(changes ...field.Change[EmailClaim]) *mapper.ItemPatch[EmailClaim, EmailClaim] {
+func (n *EmailClaimKey) Patch(changes ...field.Change[EmailClaim]) *mapper.ItemPatch[EmailClaim, *EmailClaim] {
 	return mapperimpl.Patch(n.emailClaimNode, changes)
 }
 
 // Root selects the root item, CLAIM.
-func (n *EmailClaimKey) Root() *mapper.ItemNode[EmailClaim, EmailClaim] {
+func (n *EmailClaimKey) Root() *mapper.ItemNode[EmailClaim, *EmailClaim] {
 	return mapperimpl.Item[EmailClaim, EmailClaim](mapperimpl.Items(n.emailClaimNode, 0, 1), 0)
 }
 
@@ -62,12 +62,12 @@ func PhoneClaimByPhone(phone string) *PhoneClaimKey {
 type PhoneClaimKey struct{ *phoneClaimNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *PhoneClaimKey) Patch(changes ...field.Change[PhoneClaim]) *mapper.ItemPatch[PhoneClaim, PhoneClaim] {
+func (n *PhoneClaimKey) Patch(changes ...field.Change[PhoneClaim]) *mapper.ItemPatch[PhoneClaim, *PhoneClaim] {
 	return mapperimpl.Patch(n.phoneClaimNode, changes)
 }
 
 // Root selects the root item, CLAIM.
-func (n *PhoneClaimKey) Root() *mapper.ItemNode[PhoneClaim, PhoneClaim] {
+func (n *PhoneClaimKey) Root() *mapper.ItemNode[PhoneClaim, *PhoneClaim] {
 	return mapperimpl.Item[PhoneClaim, PhoneClaim](mapperimpl.Items(n.phoneClaimNode, 0, 1), 0)
 }
 
@@ -88,12 +88,12 @@ func TripByDriver(driver string) *tripByDriverQuery {
 type TripKey struct{ *tripNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *TripKey) Patch(changes ...field.Change[Trip]) *mapper.ItemPatch[Trip, Trip] {
+func (n *TripKey) Patch(changes ...field.Change[Trip]) *mapper.ItemPatch[Trip, *Trip] {
 	return mapperimpl.Patch(n.tripNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *TripKey) Root() *mapper.ItemNode[Trip, Trip] {
+func (n *TripKey) Root() *mapper.ItemNode[Trip, *Trip] {
 	return mapperimpl.Item[Trip, Trip](mapperimpl.Items(n.tripNode, 0, 1), 0)
 }
 
@@ -105,17 +105,19 @@ func (n *TripKey) Events() *tripKeyEvents {
 
 // tripKeyEvents is a selection, with the methods of a query, that can be narrowed by {At:seconds}.
 type tripKeyEvents struct {
+	at *tripNode
+	tripEventQuery
 	tripEventItems
 	tripEventHours
 }
 
 func newTripKeyEvents(at *tripNode) *tripKeyEvents {
-	return &tripKeyEvents{tripEventItems{tripEventMethods{at}, 1}, tripEventHours{at}}
+	return &tripKeyEvents{at, *mapperimpl.Elements[Event](at), tripEventItems{at, 1}, tripEventHours{at}}
 }
 
 // At narrows the selection to one {At:seconds}.
-func (n *tripKeyEvents) At(atValue time.Time) *mapper.ItemNode[Trip, Event] {
-	return mapperimpl.Element[Trip, Event](mapperimpl.Next(n.tripNode, 2, mapperimpl.TimeValue(atValue)), 1)
+func (n *tripKeyEvents) At(atValue time.Time) *mapper.ItemNode[Trip, *Event] {
+	return mapperimpl.Element[Trip, Event](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
 // tripByDriverQuery is a query that can be narrowed by {Started:seconds}.
@@ -135,132 +137,60 @@ func (n *tripByDriverQuery) Started(started time.Time) *query.Query[Trip, Trip] 
 
 type tripNode = query.Node[Trip]
 
-type tripEventMethods struct{ *tripNode }
-
-// Query returns the query, which has more methods than these.
-func (n *tripEventMethods) Query() *query.Query[Trip, Event] { return query.Of[Event](n.tripNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *tripEventMethods) All(
-	ctx context.Context, src query.Source[Trip], options ...query.ReadOption,
-) iter.Seq2[Event, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *tripEventMethods) Refs(
-	ctx context.Context, src query.Source[Trip], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Event], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *tripEventMethods) Collect(
-	ctx context.Context, src query.Source[Trip], options ...query.ReadOption,
-) ([]Event, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *tripEventMethods) Page(
-	ctx context.Context, src query.Source[Trip], options ...query.ReadOption,
-) (*query.Page[Event], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *tripEventMethods) Count(
-	ctx context.Context, src query.Source[Trip], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *tripEventMethods) Plan(src query.Source[Trip], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *tripEventMethods) Filter(conditions ...field.Condition[Event]) *query.Query[Trip, Event] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *tripEventMethods) Project(fields ...field.Of[Event]) *query.Query[Trip, Event] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *tripEventMethods) Limit(first int) *query.Query[Trip, Event] { return n.Query().Limit(first) }
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *tripEventMethods) Reverse() *query.Query[Trip, Event] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *tripEventMethods) After(page query.Cursor) *query.Query[Trip, Event] {
-	return n.Query().After(page)
-}
+type tripEventQuery = query.Elements[Trip, Event]
 
 type tripEventItems struct {
-	tripEventMethods
+	base *tripNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *tripEventItems) Add(element Event) *mapper.Patch[Trip] {
-	return mapperimpl.Add(n.tripNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *tripEventItems) Put(element Event) *mapper.Patch[Trip] {
-	return mapperimpl.Put(n.tripNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// tripEventQuery is a selection of elements, and has the methods of a query.
-type tripEventQuery struct{ tripEventMethods }
 
 type tripEventHours struct{ base *tripNode }
 
-func (n *tripEventHours) of(at *tripNode) *tripEventQuery {
-	return &tripEventQuery{tripEventMethods{at}}
-}
-
 // Year selects the items of a year, in UTC or a location.
-func (n *tripEventHours) Year(year int, in ...*time.Location) *tripEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *tripEventHours) Year(year int, in ...*time.Location) *query.Elements[Trip, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *tripEventHours) Month(year int, month time.Month, in ...*time.Location) *tripEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *tripEventHours) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Trip, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *tripEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *tripEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *tripEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Elements[Trip, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *tripEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *tripEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+func (n *tripEventHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) *query.Elements[Trip, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *tripEventHours) Between(from, to time.Time) *tripEventQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *tripEventHours) Between(from, to time.Time) *query.Elements[Trip, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *tripEventHours) Before(to time.Time) *tripEventQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *tripEventHours) Before(to time.Time) *query.Elements[Trip, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *tripEventHours) Since(from time.Time) *tripEventHoursSince {
-	return &tripEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &tripEventHoursSince{*mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // tripEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -271,7 +201,7 @@ type tripEventHoursSince struct {
 }
 
 // Before selects those before another time.
-func (n *tripEventHoursSince) Before(to time.Time) *tripEventQuery {
+func (n *tripEventHoursSince) Before(to time.Time) *query.Elements[Trip, Event] {
 	return n.times.Between(n.from, to)
 }
 
@@ -353,48 +283,46 @@ type tripEntitiesQueries = query.Query[Trip, Trip]
 
 type tripEntitiesHours struct{ base *tripNode }
 
-func (n *tripEntitiesHours) of(at *tripNode) *query.Query[Trip, Trip] { return query.Of[Trip](at) }
-
 // Year selects the items of a year, in UTC or a location.
 func (n *tripEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Trip, Trip] {
-	return n.of(mapperimpl.Period(n.base, in, year))
+	return query.Of[Trip](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
 func (n *tripEntitiesHours) Month(year int, month time.Month, in ...*time.Location) *query.Query[Trip, Trip] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+	return query.Of[Trip](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
 func (n *tripEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Query[Trip, Trip] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+	return query.Of[Trip](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
 func (n *tripEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
 ) *query.Query[Trip, Trip] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+	return query.Of[Trip](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
 func (n *tripEntitiesHours) Between(from, to time.Time) *query.Query[Trip, Trip] {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+	return query.Of[Trip](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
 func (n *tripEntitiesHours) Before(to time.Time) *query.Query[Trip, Trip] {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+	return query.Of[Trip](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *tripEntitiesHours) Since(from time.Time) *tripEntitiesHoursSince {
-	return &tripEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &tripEntitiesHoursSince{*query.Of[Trip](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // tripEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type tripEntitiesHoursSince struct {
-	*tripEntitiesQueries
+	tripEntitiesQueries
 	times *tripEntitiesHours
 	from  time.Time
 }
@@ -405,95 +333,60 @@ func (n *tripEntitiesHoursSince) Before(to time.Time) *query.Query[Trip, Trip] {
 }
 
 // DriverFields has the stored fields of a Driver: for patches, conditions, filters and projections.
-var DriverFields = mapperimpl.Handles[driverHandles](driverForm)
-
-// driverHandles is the type of DriverFields.
-type driverHandles struct {
+var DriverFields = *mapperimpl.Handles(&struct {
 	// Name is the attribute "Name" (S) of the item PROFILE.
-	Name *field.String[Driver, string]
+	Name *field.String[*Driver, string]
 	// Email is the attribute "Email" (S) of the item PROFILE.
-	Email *field.String[Driver, string]
+	Email *field.String[*Driver, string]
 	// Phone is the attribute "Phone" (S) of the item PROFILE.
-	Phone *field.String[Driver, string]
-}
+	Phone *field.String[*Driver, string]
+}{}, driverForm.Form)
 
 // EmailClaimFields has the stored fields of an EmailClaim: for patches, conditions, filters and projections.
-var EmailClaimFields = mapperimpl.Handles[emailClaimHandles](emailClaimForm)
-
-// emailClaimHandles is the type of EmailClaimFields.
-type emailClaimHandles struct {
+var EmailClaimFields = *mapperimpl.Handles(&struct {
 	// Driver is the attribute "Driver" (S) of the item CLAIM.
-	Driver *field.String[EmailClaim, string]
-}
+	Driver *field.String[*EmailClaim, string]
+}{}, emailClaimForm.Form)
 
 // PhoneClaimFields has the stored fields of a PhoneClaim: for patches, conditions, filters and projections.
-var PhoneClaimFields = mapperimpl.Handles[phoneClaimHandles](phoneClaimForm)
-
-// phoneClaimHandles is the type of PhoneClaimFields.
-type phoneClaimHandles struct {
+var PhoneClaimFields = *mapperimpl.Handles(&struct {
 	// Driver is the attribute "Driver" (S) of the item CLAIM.
-	Driver *field.String[PhoneClaim, string]
-}
+	Driver *field.String[*PhoneClaim, string]
+}{}, phoneClaimForm.Form)
 
 // TripFields has the stored fields of a Trip: for patches, conditions, filters and projections.
-var TripFields = mapperimpl.Handles[tripHandles](tripForm)
-
-// tripHandles is the type of TripFields.
-type tripHandles struct {
+var TripFields = *mapperimpl.Handles(&struct {
 	// Driver is the attribute "Driver" (S) of the item HEAD.
-	Driver *field.String[Trip, string]
+	Driver *field.String[*Trip, string]
 	// State is the attribute "State" (S) of the item HEAD.
-	State *field.String[Trip, string]
+	State *field.String[*Trip, string]
 	// Started is the attribute "Started" (S) of the item HEAD.
-	Started *field.Time[Trip, time.Time]
+	Started *field.Ordered[*Trip, time.Time]
 	// Fare is the attribute "Fare" (N) of the item HEAD.
-	Fare *field.Number[Trip, int]
-}
+	Fare *field.Number[*Trip, int]
+}{}, tripForm.Form)
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = mapperimpl.Handles[eventHandles](eventForm)
-
-// eventHandles is the type of EventFields.
-type eventHandles struct {
+var EventFields = *mapperimpl.Handles(&struct {
 	// At is the attribute "At" (S) of each item EVENT#{At:seconds}.
-	At *field.Key[Event, time.Time]
+	At *field.Key[*Event, time.Time]
 	// Kind is the attribute "Kind" (S) of each item EVENT#{At:seconds}.
-	Kind *field.String[Event, string]
+	Kind *field.String[*Event, string]
 	// Note is the attribute "Note" (S) of each item EVENT#{At:seconds}.
-	Note *field.String[Event, string]
-}
+	Note *field.String[*Event, string]
+}{}, eventForm.Form)
 
-var driverForm = mapperimpl.Struct(mapperimpl.Funcs[Driver]{},
-	mapperimpl.Field("ID", "", func(v *Driver) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Name", "", func(v *Driver) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Email", "", func(v *Driver) *string { return &v.Email }, mapperimpl.String[string]()),
-	mapperimpl.Field("Phone", "", func(v *Driver) *string { return &v.Phone }, mapperimpl.String[string]()),
-)
+var driverForm = mapperimpl.Struct(mapperimpl.Funcs[Driver]{})
 
-var emailClaimForm = mapperimpl.Struct(mapperimpl.Funcs[EmailClaim]{},
-	mapperimpl.Field("Email", "", func(v *EmailClaim) *string { return &v.Email }, mapperimpl.String[string]()),
-	mapperimpl.Field("Driver", "", func(v *EmailClaim) *string { return &v.Driver }, mapperimpl.String[string]()),
-)
+var emailClaimForm = mapperimpl.Struct(mapperimpl.Funcs[EmailClaim]{})
 
-var phoneClaimForm = mapperimpl.Struct(mapperimpl.Funcs[PhoneClaim]{},
-	mapperimpl.Field("Phone", "", func(v *PhoneClaim) *string { return &v.Phone }, mapperimpl.String[string]()),
-	mapperimpl.Field("Driver", "", func(v *PhoneClaim) *string { return &v.Driver }, mapperimpl.String[string]()),
-)
+var phoneClaimForm = mapperimpl.Struct(mapperimpl.Funcs[PhoneClaim]{})
 
 var tripForm = mapperimpl.Struct(mapperimpl.Funcs[Trip]{},
-	mapperimpl.Field("ID", "", func(v *Trip) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Driver", "", func(v *Trip) *string { return &v.Driver }, mapperimpl.String[string]()),
-	mapperimpl.Field("State", "", func(v *Trip) *string { return &v.State }, mapperimpl.String[string]()),
-	mapperimpl.Field("Started", "", func(v *Trip) *time.Time { return &v.Started }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Fare", "", func(v *Trip) *int { return &v.Fare }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Events", "", func(v *Trip) *[]Event { return &v.Events }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field("Events", mapperimpl.Slice[[]Event](eventForm).Form),
 )
 
-var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: mapperimpl.Copy[Event]},
-	mapperimpl.Field("At", "", func(v *Event) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Kind", "", func(v *Event) *string { return &v.Kind }, mapperimpl.String[string]()),
-	mapperimpl.Field("Note", "", func(v *Event) *string { return &v.Note }, mapperimpl.String[string]()),
-)
+var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: mapperimpl.Copy[Event]})
 
 func sameEvent(a, b *Event) bool {
 	return mapperimpl.SameTime(&a.At, &b.At) &&
@@ -521,71 +414,52 @@ func (*Trip) ItemizeCodec(*Trip) *mapperimpl.Codec[Trip] {
 	return &mapperimpl.Codec[Trip]{Layout: "d9652ce52696f253aa934716", Table: tripForm}
 }
 
-type driverLayout_changed_run_go_generate = struct {
-	_     struct{} `ddb:"table=rides"`
-	ID    string   `ddb:"pk=DRIVER#{ID}"`
-	Name  string   `ddb:"sk=PROFILE"`
-	Email string   `ddb:"sk=PROFILE"`
-	Phone string   `ddb:"sk=PROFILE"`
+func _() {
+	type driverLayout_changed_run_go_generate = struct {
+		_     struct{} `ddb:"table=rides"`
+		ID    string   `ddb:"pk=DRIVER#{ID}"`
+		Name  string   `ddb:"sk=PROFILE"`
+		Email string   `ddb:"sk=PROFILE"`
+		Phone string   `ddb:"sk=PROFILE"`
+	}
+	var _ driverLayout_changed_run_go_generate = Driver{}
+	type emailClaimLayout_changed_run_go_generate = struct {
+		_      struct{} `ddb:"table=rides"`
+		Email  string   `ddb:"pk=EMAIL#{Email}"`
+		Driver string   `ddb:"sk=CLAIM"`
+	}
+	var _ emailClaimLayout_changed_run_go_generate = EmailClaim{}
+	type phoneClaimLayout_changed_run_go_generate = struct {
+		_      struct{} `ddb:"table=rides"`
+		Phone  string   `ddb:"pk=PHONE#{Phone}"`
+		Driver string   `ddb:"sk=CLAIM"`
+	}
+	var _ phoneClaimLayout_changed_run_go_generate = PhoneClaim{}
+	type tripLayout_changed_run_go_generate = struct {
+		_       struct{}  `ddb:"table=rides"`
+		_       struct{}  `ddb:"index=byDriver,hash=GSI1PK,range=GSI1SK,pk=DRIVER#{Driver},sk={Started:seconds}"`
+		ID      string    `ddb:"pk=TRIP#{ID}"`
+		Driver  string    `ddb:"sk=HEAD"`
+		State   string    `ddb:"sk=HEAD"`
+		Started time.Time `ddb:"sk=HEAD"`
+		Fare    int       `ddb:"sk=HEAD"`
+		Events  []Event   `ddb:"sk=EVENT#{At:seconds}"`
+	}
+	var _ tripLayout_changed_run_go_generate = Trip{}
+	type eventLayout_changed_run_go_generate = struct {
+		At   time.Time `ddb:"stored"`
+		Kind string
+		Note string
+	}
+	var _ eventLayout_changed_run_go_generate = Event{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Driver
+		*EmailClaim
+		*PhoneClaim
+		*Trip
+		*Event
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ driverLayout_changed_run_go_generate = Driver{}
-var _ mapperimpl.LacksMethods = struct {
-	*Driver
-	mapperimpl.NoMethods
-}{}
-
-type emailClaimLayout_changed_run_go_generate = struct {
-	_      struct{} `ddb:"table=rides"`
-	Email  string   `ddb:"pk=EMAIL#{Email}"`
-	Driver string   `ddb:"sk=CLAIM"`
-}
-
-var _ emailClaimLayout_changed_run_go_generate = EmailClaim{}
-var _ mapperimpl.LacksMethods = struct {
-	*EmailClaim
-	mapperimpl.NoMethods
-}{}
-
-type phoneClaimLayout_changed_run_go_generate = struct {
-	_      struct{} `ddb:"table=rides"`
-	Phone  string   `ddb:"pk=PHONE#{Phone}"`
-	Driver string   `ddb:"sk=CLAIM"`
-}
-
-var _ phoneClaimLayout_changed_run_go_generate = PhoneClaim{}
-var _ mapperimpl.LacksMethods = struct {
-	*PhoneClaim
-	mapperimpl.NoMethods
-}{}
-
-type tripLayout_changed_run_go_generate = struct {
-	_       struct{}  `ddb:"table=rides"`
-	_       struct{}  `ddb:"index=byDriver,hash=GSI1PK,range=GSI1SK,pk=DRIVER#{Driver},sk={Started:seconds}"`
-	ID      string    `ddb:"pk=TRIP#{ID}"`
-	Driver  string    `ddb:"sk=HEAD"`
-	State   string    `ddb:"sk=HEAD"`
-	Started time.Time `ddb:"sk=HEAD"`
-	Fare    int       `ddb:"sk=HEAD"`
-	Events  []Event   `ddb:"sk=EVENT#{At:seconds}"`
-}
-
-var _ tripLayout_changed_run_go_generate = Trip{}
-var _ mapperimpl.LacksMethods = struct {
-	*Trip
-	mapperimpl.NoMethods
-}{}
-
-type eventLayout_changed_run_go_generate = struct {
-	At   time.Time `ddb:"stored"`
-	Kind string
-	Note string
-}
-
-var _ eventLayout_changed_run_go_generate = Event{}
-var _ mapperimpl.LacksMethods = struct {
-	*Event
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

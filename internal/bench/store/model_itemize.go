@@ -3,8 +3,6 @@
 package store
 
 import (
-	"context"
-	"iter"
 	"slices"
 	"time"
 
@@ -23,12 +21,12 @@ func UserByID(id string) *UserKey {
 type UserKey struct{ *userNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *UserKey) Patch(changes ...field.Change[User]) *mapper.ItemPatch[User, User] {
+func (n *UserKey) Patch(changes ...field.Change[User]) *mapper.ItemPatch[User, *User] {
 	return mapperimpl.Patch(n.userNode, changes)
 }
 
 // Root selects the root item, INFO.
-func (n *UserKey) Root() *mapper.ItemNode[User, User] {
+func (n *UserKey) Root() *mapper.ItemNode[User, *User] {
 	return mapperimpl.Item[User, User](mapperimpl.Items(n.userNode, 0, 1), 0)
 }
 
@@ -36,17 +34,17 @@ func (n *UserKey) Root() *mapper.ItemNode[User, User] {
 func (n *UserKey) ADDRESS() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "ADDRESS#") }
 
 // Home selects ADDRESS#HOME.
-func (n *UserKey) Home() *mapper.ItemNode[User, Address] {
+func (n *UserKey) Home() *mapper.ItemNode[User, *Address] {
 	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 1, 1), 1)
 }
 
 // Office selects ADDRESS#OFFICE.
-func (n *UserKey) Office() *mapper.ItemNode[User, Address] {
+func (n *UserKey) Office() *mapper.ItemNode[User, *Address] {
 	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 2, 1), 2)
 }
 
 // Cart selects CART.
-func (n *UserKey) Cart() *mapper.ItemNode[User, Cart] {
+func (n *UserKey) Cart() *mapper.ItemNode[User, *Cart] {
 	return mapperimpl.Item[User, Cart](mapperimpl.Items(n.userNode, 3, 1), 3)
 }
 
@@ -58,143 +56,77 @@ func (n *UserKey) Wishes() *userKeyWishes {
 
 // userKeyWishes is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
 type userKeyWishes struct {
+	at *userNode
+	userWishQuery
 	userWishItems
 	userWishHours
 }
 
 func newUserKeyWishes(at *userNode) *userKeyWishes {
-	return &userKeyWishes{userWishItems{userWishMethods{at}, 4}, userWishHours{at}}
+	return &userKeyWishes{at, *mapperimpl.Elements[Wish](at), userWishItems{at, 4}, userWishHours{at}}
 }
 
 // AddedAt narrows the selection to one {AddedAt}.
-func (n *userKeyWishes) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
-	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 4)
+func (n *userKeyWishes) AddedAt(addedAt time.Time) *mapper.ItemNode[User, *Wish] {
+	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(addedAt)), 4)
 }
 
 type userNode = query.Node[User]
 
-type userWishMethods struct{ *userNode }
-
-// Query returns the query, which has more methods than these.
-func (n *userWishMethods) Query() *query.Query[User, Wish] { return query.Of[Wish](n.userNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *userWishMethods) All(
-	ctx context.Context, src query.Source[User], options ...query.ReadOption,
-) iter.Seq2[Wish, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *userWishMethods) Refs(
-	ctx context.Context, src query.Source[User], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Wish], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *userWishMethods) Collect(
-	ctx context.Context, src query.Source[User], options ...query.ReadOption,
-) ([]Wish, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *userWishMethods) Page(
-	ctx context.Context, src query.Source[User], options ...query.ReadOption,
-) (*query.Page[Wish], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *userWishMethods) Count(ctx context.Context, src query.Source[User], options ...query.ReadOption) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *userWishMethods) Plan(src query.Source[User], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *userWishMethods) Filter(conditions ...field.Condition[Wish]) *query.Query[User, Wish] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *userWishMethods) Project(fields ...field.Of[Wish]) *query.Query[User, Wish] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *userWishMethods) Limit(first int) *query.Query[User, Wish] { return n.Query().Limit(first) }
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *userWishMethods) Reverse() *query.Query[User, Wish] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *userWishMethods) After(page query.Cursor) *query.Query[User, Wish] {
-	return n.Query().After(page)
-}
+type userWishQuery = query.Elements[User, Wish]
 
 type userWishItems struct {
-	userWishMethods
+	base *userNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *userWishItems) Add(element Wish) *mapper.Patch[User] {
-	return mapperimpl.Add(n.userNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *userWishItems) Put(element Wish) *mapper.Patch[User] {
-	return mapperimpl.Put(n.userNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// userWishQuery is a selection of elements, and has the methods of a query.
-type userWishQuery struct{ userWishMethods }
 
 type userWishHours struct{ base *userNode }
 
-func (n *userWishHours) of(at *userNode) *userWishQuery { return &userWishQuery{userWishMethods{at}} }
-
 // Year selects the items of a year, in UTC or a location.
-func (n *userWishHours) Year(year int, in ...*time.Location) *userWishQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *userWishHours) Year(year int, in ...*time.Location) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *userWishHours) Month(year int, month time.Month, in ...*time.Location) *userWishQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *userWishHours) Month(year int, month time.Month, in ...*time.Location) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) *userWishQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *userWishHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *userWishQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+func (n *userWishHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *userWishHours) Between(from, to time.Time) *userWishQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *userWishHours) Between(from, to time.Time) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *userWishHours) Before(to time.Time) *userWishQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *userWishHours) Before(to time.Time) *query.Elements[User, Wish] {
+	return mapperimpl.Elements[Wish](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *userWishHours) Since(from time.Time) *userWishHoursSince {
-	return &userWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &userWishHoursSince{*mapperimpl.Elements[Wish](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // userWishHoursSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -205,7 +137,9 @@ type userWishHoursSince struct {
 }
 
 // Before selects those before another time.
-func (n *userWishHoursSince) Before(to time.Time) *userWishQuery { return n.times.Between(n.from, to) }
+func (n *userWishHoursSince) Before(to time.Time) *query.Elements[User, Wish] {
+	return n.times.Between(n.from, to)
+}
 
 // SessionByID selects the Session with the partition key SESSION#{ID}.
 func SessionByID(id string) *SessionKey {
@@ -216,129 +150,92 @@ func SessionByID(id string) *SessionKey {
 type SessionKey struct{ *sessionNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *SessionKey) Patch(changes ...field.Change[Session]) *mapper.ItemPatch[Session, Session] {
+func (n *SessionKey) Patch(changes ...field.Change[Session]) *mapper.ItemPatch[Session, *Session] {
 	return mapperimpl.Patch(n.sessionNode, changes)
 }
 
 // Root selects the root item, SESSION.
-func (n *SessionKey) Root() *mapper.ItemNode[Session, Session] {
+func (n *SessionKey) Root() *mapper.ItemNode[Session, *Session] {
 	return mapperimpl.Item[Session, Session](mapperimpl.Items(n.sessionNode, 0, 1), 0)
 }
 
 type sessionNode = query.Node[Session]
 
 // UserFields has the stored fields of a User: for patches, conditions, filters and projections.
-var UserFields = mapperimpl.Handles[userHandles](userForm)
-
-// userHandles is the type of UserFields.
-type userHandles struct {
+var UserFields = *mapperimpl.Handles(&struct {
 	// Email is the attribute "Email" (S) of the item INFO.
-	Email *field.String[User, string]
+	Email *field.String[*User, string]
 	// Name is the attribute "Name" (S) of the item INFO.
-	Name *field.String[User, string]
+	Name *field.String[*User, string]
 	// Home is the item ADDRESS#HOME.
-	Home *field.Struct[User, Address]
+	Home *field.Struct[*User, Address]
 	// Office is the item ADDRESS#OFFICE.
-	Office *field.Struct[User, Address]
+	Office *field.Struct[*User, Address]
 	// Cart is the item CART.
-	Cart *field.Struct[User, Cart]
-}
+	Cart *field.Struct[*User, Cart]
+}{}, userForm.Form)
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
-var AddressFields = mapperimpl.Handles[addressHandles](addressForm)
-
-// addressHandles is the type of AddressFields.
-type addressHandles struct {
+var AddressFields = *mapperimpl.Handles(&struct {
 	// Street is the attribute "Street" (S) of the item ADDRESS#HOME. It is also the attribute "Street" (S) of the item
 	// ADDRESS#OFFICE.
-	Street *field.String[Address, string]
+	Street *field.String[*Address, string]
 	// City is the attribute "City" (S) of the item ADDRESS#HOME. It is also the attribute "City" (S) of the item
 	// ADDRESS#OFFICE.
-	City *field.String[Address, string]
+	City *field.String[*Address, string]
 	// Country is the attribute "Country" (S) of the item ADDRESS#HOME. It is also the attribute "Country" (S) of the
 	// item ADDRESS#OFFICE.
-	Country *field.String[Address, string]
-}
+	Country *field.String[*Address, string]
+}{}, addressForm.Form)
 
 // CartFields has the stored fields of a Cart: for patches, conditions, filters and projections.
-var CartFields = mapperimpl.Handles[cartHandles](cartForm)
-
-// cartHandles is the type of CartFields.
-type cartHandles struct {
+var CartFields = *mapperimpl.Handles(&struct {
 	// SKUs is the attribute "SKUs" (L) of the item CART.
-	SKUs *field.List[Cart, string]
+	SKUs *field.List[*Cart, string]
 	// Total is the attribute "Total" (N) of the item CART.
-	Total *field.Number[Cart, float64]
-}
+	Total *field.Number[*Cart, float64]
+}{}, cartForm.Form)
 
 // WishFields has the stored fields of a Wish: for patches, conditions, filters and projections.
-var WishFields = mapperimpl.Handles[wishHandles](wishForm)
-
-// wishHandles is the type of WishFields.
-type wishHandles struct {
+var WishFields = *mapperimpl.Handles(&struct {
 	// SKU is the attribute "SKU" (S) of each item WISH#{AddedAt}.
-	SKU *field.String[Wish, string]
+	SKU *field.String[*Wish, string]
 	// Title is the attribute "Title" (S) of each item WISH#{AddedAt}.
-	Title *field.String[Wish, string]
+	Title *field.String[*Wish, string]
 	// Notes is the attribute "Notes" (S) of each item WISH#{AddedAt}.
-	Notes *field.String[Wish, string]
+	Notes *field.String[*Wish, string]
 	// Price is the attribute "Price" (N) of each item WISH#{AddedAt}.
-	Price *field.Number[Wish, float64]
+	Price *field.Number[*Wish, float64]
 	// Qty is the attribute "Qty" (N) of each item WISH#{AddedAt}.
-	Qty *field.Number[Wish, int]
+	Qty *field.Number[*Wish, int]
 	// Tags is the attribute "Tags" (L) of each item WISH#{AddedAt}.
-	Tags *field.List[Wish, string]
-}
+	Tags *field.List[*Wish, string]
+}{}, wishForm.Form)
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
-var SessionFields = mapperimpl.Handles[sessionHandles](sessionForm)
-
-// sessionHandles is the type of SessionFields.
-type sessionHandles struct {
+var SessionFields = *mapperimpl.Handles(&struct {
 	// User is the attribute "User" (S) of the item SESSION.
-	User *field.String[Session, string]
+	User *field.String[*Session, string]
 	// Agent is the attribute "Agent" (S) of the item SESSION.
-	Agent *field.String[Session, string]
+	Agent *field.String[*Session, string]
 	// Started is the attribute "Started" (N) of the item SESSION.
-	Started *field.Number[Session, int64]
+	Started *field.Number[*Session, int64]
 	// Hits is the attribute "Hits" (N) of the item SESSION.
-	Hits *field.Number[Session, int]
-}
+	Hits *field.Number[*Session, int]
+}{}, sessionForm.Form)
 
 var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},
-	mapperimpl.Field("ID", "", func(v *User) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Email", "", func(v *User) *string { return &v.Email }, mapperimpl.String[string]()),
-	mapperimpl.Field("Name", "", func(v *User) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Home", "", func(v *User) *Address { return &v.Home }, addressForm),
-	mapperimpl.Field("Office", "", func(v *User) *Address { return &v.Office }, addressForm),
-	mapperimpl.Field("Cart", "", func(v *User) *Cart { return &v.Cart }, cartForm),
-	mapperimpl.Field("Wishes", "", func(v *User) *[]Wish { return &v.Wishes }, mapperimpl.Slice[[]Wish](wishForm)),
+	mapperimpl.Field("Home", addressForm.Form),
+	mapperimpl.Field("Office", addressForm.Form),
+	mapperimpl.Field("Cart", cartForm.Form),
+	mapperimpl.Field("Wishes", mapperimpl.Slice[[]Wish](wishForm).Form),
 )
 
-var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{},
-	mapperimpl.Field("Street", "", func(v *Address) *string { return &v.Street }, mapperimpl.String[string]()),
-	mapperimpl.Field("City", "", func(v *Address) *string { return &v.City }, mapperimpl.String[string]()),
-	mapperimpl.Field("Country", "", func(v *Address) *string { return &v.Country }, mapperimpl.String[string]()),
-)
+var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{})
 
-var cartForm = mapperimpl.Struct(mapperimpl.Funcs[Cart]{},
-	mapperimpl.Field(
-		"SKUs", "", func(v *Cart) *[]string { return &v.SKUs }, mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	mapperimpl.Field("Total", "", func(v *Cart) *float64 { return &v.Total }, mapperimpl.Numeric[float64]()),
-)
+var cartForm = mapperimpl.Struct(mapperimpl.Funcs[Cart]{})
 
-var wishForm = mapperimpl.Struct(mapperimpl.Funcs[Wish]{Same: sameWish, Clone: cloneWish},
-	mapperimpl.Field("AddedAt", "", func(v *Wish) *time.Time { return &v.AddedAt }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("SKU", "", func(v *Wish) *string { return &v.SKU }, mapperimpl.String[string]()),
-	mapperimpl.Field("Title", "", func(v *Wish) *string { return &v.Title }, mapperimpl.String[string]()),
-	mapperimpl.Field("Notes", "", func(v *Wish) *string { return &v.Notes }, mapperimpl.String[string]()),
-	mapperimpl.Field("Price", "", func(v *Wish) *float64 { return &v.Price }, mapperimpl.Numeric[float64]()),
-	mapperimpl.Field("Qty", "", func(v *Wish) *int { return &v.Qty }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field(
-		"Tags", "", func(v *Wish) *[]string { return &v.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-)
+var wishForm = mapperimpl.Struct(mapperimpl.Funcs[Wish]{Same: sameWish, Clone: cloneWish})
 
 func sameWish(a, b *Wish) bool {
 	return mapperimpl.SameTime(&a.AddedAt, &b.AddedAt) &&
@@ -361,13 +258,7 @@ func cloneWish(dst, src *Wish) {
 	dst.Tags = slices.Clone(src.Tags)
 }
 
-var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
-	mapperimpl.Field("ID", "", func(v *Session) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("User", "", func(v *Session) *string { return &v.User }, mapperimpl.String[string]()),
-	mapperimpl.Field("Agent", "", func(v *Session) *string { return &v.Agent }, mapperimpl.String[string]()),
-	mapperimpl.Field("Started", "", func(v *Session) *int64 { return &v.Started }, mapperimpl.Numeric[int64]()),
-	mapperimpl.Field("Hits", "", func(v *Session) *int { return &v.Hits }, mapperimpl.Numeric[int]()),
-)
+var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{})
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
@@ -379,75 +270,56 @@ func (*Session) ItemizeCodec(*Session) *mapperimpl.Codec[Session] {
 	return &mapperimpl.Codec[Session]{Layout: "8f0515122fe85c43dd9e1d33", Table: sessionForm}
 }
 
-type userLayout_changed_run_go_generate = struct {
-	_      struct{} `ddb:"table=bench"`
-	ID     string   `ddb:"pk=USER#{ID}"`
-	Email  string   `ddb:"sk=INFO"`
-	Name   string   `ddb:"sk=INFO"`
-	Home   Address  `ddb:"sk=ADDRESS#HOME"`
-	Office Address  `ddb:"sk=ADDRESS#OFFICE"`
-	Cart   Cart     `ddb:"sk=CART"`
-	Wishes []Wish   `ddb:"sk=WISH#{AddedAt}"`
+func _() {
+	type userLayout_changed_run_go_generate = struct {
+		_      struct{} `ddb:"table=bench"`
+		ID     string   `ddb:"pk=USER#{ID}"`
+		Email  string   `ddb:"sk=INFO"`
+		Name   string   `ddb:"sk=INFO"`
+		Home   Address  `ddb:"sk=ADDRESS#HOME"`
+		Office Address  `ddb:"sk=ADDRESS#OFFICE"`
+		Cart   Cart     `ddb:"sk=CART"`
+		Wishes []Wish   `ddb:"sk=WISH#{AddedAt}"`
+	}
+	var _ userLayout_changed_run_go_generate = User{}
+	type addressLayout_changed_run_go_generate = struct {
+		Street  string
+		City    string
+		Country string
+	}
+	var _ addressLayout_changed_run_go_generate = Address{}
+	type cartLayout_changed_run_go_generate = struct {
+		SKUs  []string
+		Total float64
+	}
+	var _ cartLayout_changed_run_go_generate = Cart{}
+	type wishLayout_changed_run_go_generate = struct {
+		AddedAt time.Time
+		SKU     string
+		Title   string
+		Notes   string
+		Price   float64
+		Qty     int
+		Tags    []string
+	}
+	var _ wishLayout_changed_run_go_generate = Wish{}
+	type sessionLayout_changed_run_go_generate = struct {
+		_       struct{} `ddb:"table=bench"`
+		ID      string   `ddb:"pk=SESSION#{ID}"`
+		User    string   `ddb:"sk=SESSION"`
+		Agent   string   `ddb:"sk=SESSION"`
+		Started int64    `ddb:"sk=SESSION"`
+		Hits    int      `ddb:"sk=SESSION"`
+	}
+	var _ sessionLayout_changed_run_go_generate = Session{}
+	var _ mapperimpl.LacksMethods = struct {
+		*User
+		*Address
+		*Cart
+		*Wish
+		*Session
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ userLayout_changed_run_go_generate = User{}
-var _ mapperimpl.LacksMethods = struct {
-	*User
-	mapperimpl.NoMethods
-}{}
-
-type addressLayout_changed_run_go_generate = struct {
-	Street  string
-	City    string
-	Country string
-}
-
-var _ addressLayout_changed_run_go_generate = Address{}
-var _ mapperimpl.LacksMethods = struct {
-	*Address
-	mapperimpl.NoMethods
-}{}
-
-type cartLayout_changed_run_go_generate = struct {
-	SKUs  []string
-	Total float64
-}
-
-var _ cartLayout_changed_run_go_generate = Cart{}
-var _ mapperimpl.LacksMethods = struct {
-	*Cart
-	mapperimpl.NoMethods
-}{}
-
-type wishLayout_changed_run_go_generate = struct {
-	AddedAt time.Time
-	SKU     string
-	Title   string
-	Notes   string
-	Price   float64
-	Qty     int
-	Tags    []string
-}
-
-var _ wishLayout_changed_run_go_generate = Wish{}
-var _ mapperimpl.LacksMethods = struct {
-	*Wish
-	mapperimpl.NoMethods
-}{}
-
-type sessionLayout_changed_run_go_generate = struct {
-	_       struct{} `ddb:"table=bench"`
-	ID      string   `ddb:"pk=SESSION#{ID}"`
-	User    string   `ddb:"sk=SESSION"`
-	Agent   string   `ddb:"sk=SESSION"`
-	Started int64    `ddb:"sk=SESSION"`
-	Hits    int      `ddb:"sk=SESSION"`
-}
-
-var _ sessionLayout_changed_run_go_generate = Session{}
-var _ mapperimpl.LacksMethods = struct {
-	*Session
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

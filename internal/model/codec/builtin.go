@@ -3,17 +3,11 @@ package codec
 import (
 	"reflect"
 	"time"
-	"unsafe"
 )
 
-// builtin is a type that most fields have: reflection uses its typed form, and reaches the
-// fields by their offsets, which takes a fraction of the time.
-type builtin struct {
-	form *Form
-	at   func(offset uintptr) func(p any) any
-}
-
-var builtins = map[reflect.Type]builtin{}
+// typedForms are the typed forms of types that most fields have. Reflection uses them too, and generated code names no
+// form for fields of these types.
+var typedForms = map[reflect.Type]*Form{}
 
 func init() {
 	add(StringOf[string]())
@@ -29,8 +23,4 @@ func init() {
 	add(MapOf[map[string]string](StringOf[string]()))
 }
 
-func add[V any](f Typed[V]) {
-	builtins[reflect.TypeFor[V]()] = builtin{f.Form, func(offset uintptr) func(any) any {
-		return func(p any) any { return (*V)(unsafe.Add(reflect.ValueOf(p).UnsafePointer(), offset)) }
-	}}
-}
+func add[V any](f Typed[V]) { typedForms[f.Form.Type] = f.Form }

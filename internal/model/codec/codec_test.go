@@ -277,22 +277,19 @@ var lineForm = codec.StructOf(codec.Funcs[line]{
 	},
 	Clone: func(dst, src *line) { *dst = *src },
 },
-	row("No", "", func(l *line) *int { return &l.No }, codec.NumericOf[int]()),
-	row("Text", "", func(l *line) *string { return &l.Text }, codec.StringOf[string]()),
-	row("Until", "", func(l *line) *time.Time { return &l.Until }, codec.TimeOf[time.Time]()),
+	row("No", codec.NumericOf[int]()),
+	row("Text", codec.StringOf[string]()),
+	row("Until", codec.TimeOf[time.Time]()),
 )
 
 var shopForm = codec.StructOf(codec.Funcs[shop]{},
-	row("ID", "", func(s *shop) *string { return &s.ID }, codec.StringOf[string]()),
-	row("Name", "name,omitempty", func(s *shop) *string { return &s.Name }, codec.StringOf[string]()),
-	row("Any", "", func(s *shop) *any { return &s.Any }, codec.OpaqueOf[any]()),
-	row("Lines", "", func(s *shop) *[]line { return &s.Lines }, codec.SliceOf[[]line](lineForm)),
-	row("Pointers", "", func(s *shop) *[]*line { return &s.Pointers },
-		codec.SliceOf[[]*line](codec.PointerOf(lineForm))),
-	row("Parts", "", func(s *shop) *map[string]*line { return &s.Parts },
-		codec.MapOf[map[string]*line](codec.PointerOf(lineForm))),
-	row("Words", "", func(s *shop) *[]string { return &s.Words },
-		codec.SliceOf[[]string](codec.StringOf[string]())),
+	row("ID", codec.StringOf[string]()),
+	row("Name", codec.StringOf[string]()),
+	row("Any", codec.OpaqueOf[any]()),
+	row("Lines", codec.SliceOf[[]line](lineForm)),
+	row("Pointers", codec.SliceOf[[]*line](codec.PointerOf(lineForm))),
+	row("Parts", codec.MapOf[map[string]*line](codec.PointerOf(lineForm))),
+	row("Words", codec.SliceOf[[]string](codec.StringOf[string]())),
 )
 
 // shops are the two codecs of a shop.

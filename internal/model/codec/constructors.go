@@ -198,9 +198,9 @@ type Funcs[R any] struct {
 }
 
 // StructOf returns the form of a struct.
-func StructOf[R any](funcs Funcs[R], rows ...Row) Typed[R] {
+func StructOf[R any](funcs Funcs[R], fields ...Field) Typed[R] {
 	f := typed[R]()
-	structForm(f, func() *schema.Type { return schema.TypeOf(f.Type) }, rows)
+	structForm(f, func() *schema.Type { return schema.TypeOf(f.Type) }, fields)
 	if same := funcs.Same; same != nil {
 		f.same = func(a, b any, _ Options) bool { return same(a.(*R), b.(*R)) }
 		f.equal = same
@@ -210,12 +210,4 @@ func StructOf[R any](funcs Funcs[R], rows ...Row) Typed[R] {
 	}
 	f.Table.Compared = funcs.Same != nil && funcs.Clone != nil
 	return Typed[R]{f}
-}
-
-// NewRow returns the row of a field. Rows have no type of their own, since each instance
-// of one is compiled with all of its methods.
-//
-//go:noinline
-func NewRow[P, Q any](name, tag string, at func(P) Q, f *Form) Row {
-	return Row{name, tag, func(p any) any { return at(p.(P)) }, f}
 }

@@ -52,6 +52,8 @@ type Form struct {
 
 // memory is how values of a type are made and moved.
 type memory struct {
+	// at returns a pointer to the value at p.
+	at     func(p unsafe.Pointer) any
 	make   func() any
 	makeN  func(n int) []any
 	assign func(dst, src any)
@@ -112,6 +114,7 @@ func (f *Form) Time(p any) *time.Time { return f.time(p) }
 // typed returns the beginning of a form with typed access.
 func typed[V any]() *Form {
 	return &Form{Type: reflect.TypeFor[V](), memory: memory{
+		at:   func(p unsafe.Pointer) any { return (*V)(p) },
 		make: func() any { return new(V) },
 		makeN: func(n int) []any {
 			all, out := make([]V, n), make([]any, n)
@@ -129,6 +132,7 @@ func typed[V any]() *Form {
 func untyped(t reflect.Type) *Form {
 	slice := reflect.SliceOf(t)
 	return &Form{Type: t, memory: memory{
+		at:   func(p unsafe.Pointer) any { return reflect.NewAt(t, p).Interface() },
 		make: func() any { return reflect.New(t).Interface() },
 		makeN: func(n int) []any {
 			all, out := reflect.MakeSlice(slice, n, n), make([]any, n)

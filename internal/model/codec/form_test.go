@@ -106,59 +106,50 @@ type kitchen struct {
 }
 
 var optionalForm = codec.StructOf(codec.Funcs[Optional]{},
-	row("Deep", "", func(o *Optional) *int { return &o.Deep }, codec.NumericOf[int]()))
+	row("Deep", codec.NumericOf[int]()))
 
 var innerForm = codec.StructOf(codec.Funcs[inner]{},
-	row("City", "city", func(v *inner) *string { return &v.City }, codec.StringOf[string]()),
-	row("Zip", ",omitempty", func(v *inner) **int { return &v.Zip }, codec.PointerOf(codec.NumericOf[int]())),
-	row("At", "", func(v *inner) *time.Time { return &v.At }, codec.TimeOf[time.Time]()))
+	row("City", codec.StringOf[string]()),
+	row("Zip", codec.PointerOf(codec.NumericOf[int]())),
+	row("At", codec.TimeOf[time.Time]()))
 
-// row returns a row of a table.
-func row[R, V any](name, tag string, at func(*R) *V, f codec.Typed[V]) codec.Row {
-	return codec.NewRow(name, tag, at, f.Form)
-}
-
-func typedRow[V any](name string, at func(*kitchen) *V, f codec.Typed[V]) codec.Row {
-	return row(name, "", at, f)
+// row returns the form of a field.
+func row[V any](name string, f codec.Typed[V]) codec.Field {
+	return codec.Field{Name: name, Form: f.Form}
 }
 
 // kitchenForm is the form as generated code makes it.
 var kitchenForm = codec.StructOf(codec.Funcs[kitchen]{},
-	typedRow("Optional", func(k *kitchen) **Optional { return &k.Optional }, codec.PointerOf(optionalForm)),
-	typedRow("S", func(k *kitchen) *string { return &k.S }, codec.StringOf[string]()),
-	typedRow("SOmit", func(k *kitchen) *string { return &k.SOmit }, codec.StringOf[string]()),
-	typedRow("W", func(k *kitchen) *word { return &k.W }, codec.StringOf[word]()),
-	typedRow("BOmit", func(k *kitchen) *flag { return &k.BOmit }, codec.BoolOf[flag]()),
-	typedRow("I8", func(k *kitchen) *int8 { return &k.I8 }, codec.NumericOf[int8]()),
-	typedRow("C", func(k *kitchen) *count { return &k.C }, codec.NumericOf[count]()),
-	typedRow("IText", func(k *kitchen) *int { return &k.IText }, codec.NumericOf[int]()),
-	typedRow("L", func(k *kitchen) *level { return &k.L }, codec.NumericOf[level]()),
-	typedRow("UText", func(k *kitchen) *uint64 { return &k.UText }, codec.NumericOf[uint64]()),
-	typedRow("F32", func(k *kitchen) *ratio { return &k.F32 }, codec.NumericOf[ratio]()),
-	typedRow("N", func(k *kitchen) *attributevalue.Number { return &k.N }, codec.NumberOf[attributevalue.Number]()),
-	typedRow("TUnix", func(k *kitchen) *time.Time { return &k.TUnix }, codec.TimeOf[time.Time]()),
-	typedRow("St", func(k *kitchen) *stamp { return &k.St }, codec.TimeOf[stamp]()),
-	typedRow("TP", func(k *kitchen) **time.Time { return &k.TP }, codec.PointerOf(codec.TimeOf[time.Time]())),
-	typedRow("ByO", func(k *kitchen) *blob { return &k.ByO }, codec.BytesOf[blob]()),
-	typedRow("Arr", func(k *kitchen) *[4]byte { return &k.Arr }, codec.ByteArrayOf[[4]byte]()),
-	typedRow("SSet", func(k *kitchen) *[]string { return &k.SSet }, codec.SliceOf[[]string](codec.StringOf[string]())),
-	typedRow("NSet", func(k *kitchen) *[]int { return &k.NSet }, codec.SliceOf[[]int](codec.NumericOf[int]())),
-	typedRow("Blobs", func(k *kitchen) *[][]byte { return &k.Blobs }, codec.SliceOf[[][]byte](codec.BytesOf[[]byte]())),
-	typedRow("Words", func(k *kitchen) *words { return &k.Words }, codec.SliceOf[words](codec.StringOf[word]())),
-	typedRow("Three", func(k *kitchen) *[3]count { return &k.Three },
-		codec.ArrayOf(codec.NumericOf[count](), func(a *[3]count) []count { return a[:] })),
-	typedRow("Inners", func(k *kitchen) *[]inner { return &k.Inners }, codec.SliceOf[[]inner](innerForm)),
-	typedRow("PInners", func(k *kitchen) *[]*inner { return &k.PInners },
-		codec.SliceOf[[]*inner](codec.PointerOf(innerForm))),
-	typedRow("MC", func(k *kitchen) *byCount { return &k.MC }, codec.MapOf[byCount](innerForm)),
-	typedRow("MP", func(k *kitchen) *map[word]*inner { return &k.MP },
-		codec.MapOf[map[word]*inner](codec.PointerOf(innerForm))),
-	typedRow("MF", func(k *kitchen) *map[float32]bool { return &k.MF },
-		codec.MapOf[map[float32]bool](codec.BoolOf[bool]())),
-	typedRow("In", func(k *kitchen) *inner { return &k.In }, innerForm),
-	typedRow("PIn", func(k *kitchen) **inner { return &k.PIn }, codec.PointerOf(innerForm)),
-	typedRow("PPS", func(k *kitchen) ***string { return &k.PPS },
-		codec.PointerOf(codec.PointerOf(codec.StringOf[string]()))),
+	row("Optional", codec.PointerOf(optionalForm)),
+	row("S", codec.StringOf[string]()),
+	row("SOmit", codec.StringOf[string]()),
+	row("W", codec.StringOf[word]()),
+	row("BOmit", codec.BoolOf[flag]()),
+	row("I8", codec.NumericOf[int8]()),
+	row("C", codec.NumericOf[count]()),
+	row("IText", codec.NumericOf[int]()),
+	row("L", codec.NumericOf[level]()),
+	row("UText", codec.NumericOf[uint64]()),
+	row("F32", codec.NumericOf[ratio]()),
+	row("N", codec.NumberOf[attributevalue.Number]()),
+	row("TUnix", codec.TimeOf[time.Time]()),
+	row("St", codec.TimeOf[stamp]()),
+	row("TP", codec.PointerOf(codec.TimeOf[time.Time]())),
+	row("ByO", codec.BytesOf[blob]()),
+	row("Arr", codec.ByteArrayOf[[4]byte]()),
+	row("SSet", codec.SliceOf[[]string](codec.StringOf[string]())),
+	row("NSet", codec.SliceOf[[]int](codec.NumericOf[int]())),
+	row("Blobs", codec.SliceOf[[][]byte](codec.BytesOf[[]byte]())),
+	row("Words", codec.SliceOf[words](codec.StringOf[word]())),
+	row("Three", codec.ArrayOf(codec.NumericOf[count](), func(a *[3]count) []count { return a[:] })),
+	row("Inners", codec.SliceOf[[]inner](innerForm)),
+	row("PInners", codec.SliceOf[[]*inner](codec.PointerOf(innerForm))),
+	row("MC", codec.MapOf[byCount](innerForm)),
+	row("MP", codec.MapOf[map[word]*inner](codec.PointerOf(innerForm))),
+	row("MF", codec.MapOf[map[float32]bool](codec.BoolOf[bool]())),
+	row("In", innerForm),
+	row("PIn", codec.PointerOf(innerForm)),
+	row("PPS", codec.PointerOf(codec.PointerOf(codec.StringOf[string]()))),
 )
 
 // forms are the two forms of a type: by reflect, and as generated code makes it.
@@ -315,10 +306,10 @@ var nodeForm = codec.Recursive[node]()
 
 func init() {
 	codec.Define(nodeForm, codec.StructOf(codec.Funcs[node]{},
-		row("Name", "", func(n *node) *string { return &n.Name }, codec.StringOf[string]()),
-		row("Children", "", func(n *node) *[]node { return &n.Children }, codec.SliceOf[[]node](nodeForm)),
-		row("Next", "", func(n *node) **node { return &n.Next }, codec.PointerOf(nodeForm)),
-		row("By", "", func(n *node) *map[string]node { return &n.By }, codec.MapOf[map[string]node](nodeForm)),
+		row("Name", codec.StringOf[string]()),
+		row("Children", codec.SliceOf[[]node](nodeForm)),
+		row("Next", codec.PointerOf(nodeForm)),
+		row("By", codec.MapOf[map[string]node](nodeForm)),
 	))
 }
 

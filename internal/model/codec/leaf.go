@@ -45,8 +45,9 @@ func (f *Form) sets(set func(p unsafe.Pointer, v wire.Value, o Options) bool) {
 	f.scan = func(p any, v wire.Value, o Options) (bool, error) { return set(address(p), v, o), nil }
 }
 
-// address returns where the value is that p points to.
-func address(p any) unsafe.Pointer { return reflect.ValueOf(p).UnsafePointer() }
+// address returns where the value is that p points to. p is a pointer: the second word of such an interface is the
+// pointer itself. This takes a fraction of the time of reflect.
+func address(p any) unsafe.Pointer { return (*[2]unsafe.Pointer)(unsafe.Pointer(&p))[1] }
 
 // leafOf returns an attribute value as one from the wire is, of no kind for one that is no string, number or
 // bool.

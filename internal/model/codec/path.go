@@ -25,7 +25,7 @@ func (f *Form) Path(indexes []int) (Path, *Form) {
 		if f.Table == nil {
 			f = reflectedOf(f.Type)
 		}
-		row := f.Table.row(f.Type, i)
+		row := f.Table.row(i)
 		s := step{at: row.At}
 		f = row.Form
 		if f.Pointer != nil && n < len(indexes)-1 {

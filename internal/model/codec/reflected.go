@@ -13,8 +13,8 @@ func Reflected(t *schema.Type) *Form { return make(reflector).of(t) }
 
 // reflectedOf is Reflected of a type that is described here.
 func reflectedOf(t reflect.Type) *Form {
-	if b, ok := builtins[t]; ok {
-		return b.form
+	if f := typedForms[t]; f != nil {
+		return f
 	}
 	return Reflected(schema.TypeOf(t))
 }
@@ -41,8 +41,8 @@ func (r reflector) of(t *schema.Type) *Form {
 		return f
 	}
 	typ := t.Go.(reflect.Type)
-	if b, ok := builtins[typ]; ok {
-		return b.form
+	if f := typedForms[typ]; f != nil {
+		return f
 	}
 	f := untyped(typ)
 	r[t] = f
@@ -106,21 +106,21 @@ func (r reflector) complete(f *Form, t *schema.Type) {
 	case schema.Pointer:
 		reflectedPointer(f, r.of(t.Elem))
 	case schema.Struct:
-		structForm(f, func() *schema.Type { return t }, r.rows(t))
+		structForm(f, func() *schema.Type { return t }, r.fields(t))
 	default:
 		opaqueForm(f)
 	}
 }
 
-// rows returns the rows of the fields that can be stored.
-func (r reflector) rows(t *schema.Type) []Row {
-	var rows []Row
+// fields returns the forms of the fields that can be stored.
+func (r reflector) fields(t *schema.Type) []Field {
+	var fields []Field
 	for _, f := range t.Fields {
 		if f.Exported || f.Embedded {
-			rows = append(rows, reflectedRow(t.Go.(reflect.Type).Field(f.Index), r.of(f.Type)))
+			fields = append(fields, Field{f.Name, r.of(f.Type)})
 		}
 	}
-	return rows
+	return fields
 }
 
 var texts = access[string]{
@@ -239,19 +239,4 @@ func reflectedPointer(f *Form, elem *Form) {
 			v.Set(reflect.ValueOf(e))
 		},
 	})
-}
-
-// reflectedRow returns the row of a declared field, which may be an embedded struct of an
-// unexported type.
-func reflectedRow(field reflect.StructField, f *Form) Row {
-	typ, i := field.Type, field.Index[0]
-	at := func(p any) any { return reflect.ValueOf(p).Elem().Field(i).Addr().Interface() }
-	if b, ok := builtins[typ]; ok {
-		at = b.at(field.Offset)
-	} else if !field.IsExported() {
-		at = func(p any) any {
-			return reflect.NewAt(typ, reflect.ValueOf(p).Elem().Field(i).Addr().UnsafePointer()).Interface()
-		}
-	}
-	return Row{Name: field.Name, At: at, Form: f}
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -34,10 +35,12 @@ func (r Row) Attribute() string {
 // Table is the way to the fields of a struct. What they are called when they are encoded,
 // and their options, it takes from the struct's tags.
 type Table struct {
+	typ reflect.Type
 	// Compared says that the form's Same and Clone are functions for the whole struct.
 	Compared bool
 
-	rows map[string]Row
+	// forms are the forms of fields by their names. The other fields have the forms of their types.
+	forms map[string]*Form
 	// describe returns the struct's type; it is called once, when the table is used.
 	describe func() *schema.Type
 	once     sync.Once
@@ -54,10 +57,10 @@ type encoded struct {
 }
 
 // structForm completes the form of a struct.
-func structForm(f *Form, describe func() *schema.Type, rows []Row) *Form {
-	t := &Table{rows: make(map[string]Row, len(rows)), describe: describe}
-	for _, r := range rows {
-		t.rows[r.Name] = r
+func structForm(f *Form, describe func() *schema.Type, fields []Field) *Form {
+	t := &Table{typ: f.Type, forms: make(map[string]*Form, len(fields)), describe: describe}
+	for _, x := range fields {
+		t.forms[x.Name] = x.Form
 	}
 	f.Table = t
 	f.encode, f.decode, f.scan, f.exact = t.encodeOf(f), t.decodeOf(f), t.scanOf(f), t.exactOf(f)
@@ -65,19 +68,31 @@ func structForm(f *Form, describe func() *schema.Type, rows []Row) *Form {
 	return f
 }
 
-// Named returns the row of that name.
-func (t *Table) Named(name string) (r Row, ok bool) {
-	r, ok = t.rows[name]
-	return r, ok
+// Field is the form of a field of a struct.
+type Field struct {
+	Name string
+	Form *Form
 }
 
-// row returns the row of a declared field; a field without one is reached by reflect.
-func (t *Table) row(typ reflect.Type, i int) Row {
-	field := typ.Field(i)
-	if r, ok := t.rows[field.Name]; ok && r.Form.Type == field.Type {
-		return r
+// Named returns the row of a declared field.
+func (t *Table) Named(name string) (r Row, ok bool) {
+	for i := range t.typ.NumField() {
+		if t.typ.Field(i).Name == name {
+			return t.row(i), true
+		}
 	}
-	return reflectedRow(field, reflectedOf(field.Type))
+	return Row{}, false
+}
+
+// row returns the row of a declared field.
+func (t *Table) row(i int) Row {
+	field := t.typ.Field(i)
+	f := t.forms[field.Name]
+	if f == nil {
+		f = reflectedOf(field.Type)
+	}
+	at := func(p any) any { return f.at(unsafe.Add(address(p), field.Offset)) }
+	return Row{field.Name, field.Tag.Get("dynamodbav"), at, f}
 }
 
 // resolve lists the fields as attributevalue sees them.

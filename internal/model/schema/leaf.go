@@ -12,7 +12,7 @@ type Leaf struct {
 }
 
 var leaves = map[Kind]Leaf{
-	Bool:  {Form: "Bool", Handle: "Bool", Comparable: true, Distinct: true},
+	Bool:  {Form: "Bool", Handle: "Value", Comparable: true, Distinct: true},
 	Int:   {Form: "Int", Handle: "Number", Comparable: true, Distinct: true},
 	Uint:  {Form: "Uint", Handle: "Number", Comparable: true, Distinct: true},
 	Float: {Form: "Float", Handle: "Number"},
@@ -27,7 +27,7 @@ var leaves = map[Kind]Leaf{
 func (t *Type) Leaf() (l Leaf, ok bool) {
 	switch {
 	case t.Time:
-		return Leaf{Form: "Time", Handle: "Time"}, true
+		return Leaf{Form: "Time", Handle: "Ordered"}, true
 	case t.Marshals, t.Unmarshals:
 		return Leaf{Comparable: leaves[t.Kind].Comparable}, false
 	case t.Number:

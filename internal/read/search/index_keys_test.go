@@ -83,8 +83,8 @@ type counted struct {
 }
 
 var countedFields = struct {
-	Note  *field.String[counted, string]
-	Count *field.Number[counted, int]
+	Note  *field.String[*counted, string]
+	Count *field.Number[*counted, int]
 }{
 	handmade.String("Note", "", func(x *counted) *string { return &x.Note }),
 	handmade.Number("Count", "", func(x *counted) *int { return &x.Count }),
@@ -127,7 +127,7 @@ type texty struct {
 	Due  time.Time `ddb:"sk=HEAD" dynamodbav:",unixtime"`
 }
 
-var textyFields = struct{ Word, Sort, Name *field.String[texty, string] }{
+var textyFields = struct{ Word, Sort, Name *field.String[*texty, string] }{
 	handmade.String("Word", "", func(x *texty) *string { return &x.Word }),
 	handmade.String("Sort", "", func(x *texty) *string { return &x.Sort }),
 	handmade.String("Name", "", func(x *texty) *string { return &x.Name }),
@@ -221,8 +221,8 @@ type coarse struct {
 }
 
 var coarseFields = struct {
-	Name *field.String[coarse, string]
-	By   *field.String[coarseLine, string]
+	Name *field.String[*coarse, string]
+	By   *field.String[*coarseLine, string]
 }{
 	handmade.String("Name", "", func(x *coarse) *string { return &x.Name }),
 	handmade.String("By", "", func(x *coarseLine) *string { return &x.By }),

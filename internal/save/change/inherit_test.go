@@ -121,7 +121,7 @@ type patched interface {
 // rentalPatches are patches that create items of an entity.
 func rentalPatches(x *rentals, id string) map[string]func() (*mapper.Receipt, error) {
 	ctx := context.Background()
-	named := mapperimpl.Add(handmade.Node(x.m.Key(id)), 3, "a", kit.Part{N: 1, Text: "x"})
+	named := mapperimpl.Add(handmade.Node(x.m.Key(id)), 3, "a", &kit.Part{N: 1, Text: "x"})
 	note := mapperimpl.Item[rental, rental](x.m.Key(id).Item("NOTE"), 1)
 	owner := mapperimpl.Item[rental, rental](x.m.Key(id).Item("HEAD"), 0).Patch(rentalOwner.Set("new"))
 	exec := func(p patched) func() (*mapper.Receipt, error) {

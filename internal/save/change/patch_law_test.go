@@ -176,7 +176,7 @@ func TestPatchLaw(t *testing.T) {
 			acts, changes = append(acts, a), append(changes, a.change)
 		}
 		var to *kit.Cells
-		var p *mapper.ItemPatch[kit.Board, kit.Cells]
+		var p *mapper.ItemPatch[kit.Board, *kit.Cells]
 		switch r.IntN(4) {
 		case 0:
 			to, p = &v.Main, mapperimpl.Item[kit.Board, kit.Cells](node, 0).Patch(changes...)

@@ -85,7 +85,7 @@ func TestRenamedAttributes(t *testing.T) {
 		!strings.Contains(err.Error(), "filter in the application until was= is removed") {
 		t.Error("a filter on it:", err)
 	}
-	note := func(n int) *mapper.ItemNode[memberNow, noteNow] {
+	note := func(n int) *mapper.ItemNode[memberNow, *noteNow] {
 		return mapperimpl.Element[memberNow, noteNow](mapperimpl.Next(mapperimpl.Items(node, 2, 1), 2,
 			mapperimpl.IntValue(n)), 2)
 	}

@@ -22,9 +22,9 @@ import (
 )
 
 var issueFields = struct {
-	State, Owner, Text *field.String[kit.Issue, string]
-	Weight             *field.Number[kit.Issue, int]
-	Opened             *field.Time[kit.Issue, time.Time]
+	State, Owner, Text *field.String[*kit.Issue, string]
+	Weight             *field.Number[*kit.Issue, int]
+	Opened             *field.Ordered[*kit.Issue, time.Time]
 }{
 	handmade.String("State", "", func(x *kit.Issue) *string { return &x.State }),
 	handmade.String("Owner", "", func(x *kit.Issue) *string { return &x.Owner }),
@@ -34,7 +34,7 @@ var issueFields = struct {
 }
 
 var issueTextFields = struct {
-	By, Words *field.String[kit.IssueText, string]
+	By, Words *field.String[*kit.IssueText, string]
 }{
 	handmade.String("By", "", func(x *kit.IssueText) *string { return &x.By }),
 	handmade.String("Words", "", func(x *kit.IssueText) *string { return &x.Words }),
@@ -315,7 +315,7 @@ func TestIndexesAtRandom(t *testing.T) {
 	t.Logf("%d writes", x.written)
 }
 
-func (x *issues) textNode(id string, at time.Time) *mapper.ItemNode[kit.Issue, kit.IssueText] {
+func (x *issues) textNode(id string, at time.Time) *mapper.ItemNode[kit.Issue, *kit.IssueText] {
 	of := mapperimpl.Entity[kit.Issue](mapperimpl.StringValue(id))
 	return mapperimpl.Element[kit.Issue, kit.IssueText](mapperimpl.Items(of, 1, 2, mapperimpl.TimeValue(at)), 1)
 }

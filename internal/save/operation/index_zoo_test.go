@@ -302,7 +302,7 @@ func zooPart(v zoo, read func(string) bool, rank bool) zooFields {
 }
 
 func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
-	str := func(name string) *field.String[T, string] {
+	str := func(name string) *field.String[*T, string] {
 		return handmade.String(name, "", func(v *T) *string { return zooString(v, name) })
 	}
 	rank := handmade.Number("Rank", "", func(v *T) *int { return zooInt(v) })
@@ -339,7 +339,7 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 		}.Put(zooLine{No: n, Kind: x.one("", "a", "b"), Words: x.text(2500)})
 	case 7:
 		what, p = "put card", mapperimpl.Put(x.m.Key(id).Prefix("CARD#"), 3, x.one("x", "y", "z"),
-			zooCard{Kind: x.one("", "a"), Words: x.text(2000)})
+			&zooCard{Kind: x.one("", "a"), Words: x.text(2000)})
 	case 8:
 		what, p = "owner remove, if entity", head.Patch(owner.Remove()).And().IfEntityExists()
 	case 9:

@@ -170,7 +170,7 @@ func TestPatchOfNullKeepsAnotherChange(t *testing.T) {
 	m, table := kit.NewBoards(t)
 	kit.Must(m.Save(ctx, m.New(kit.Board{ID: "1", Other: kit.Cells{Text: "x"}})))(t)
 	kit.NewForeign(t, table).Set("BOARD#1", "OTHER", "Count", &types.AttributeValueMemberNULL{Value: true})
-	other := func(m *mapper.Mapper[kit.Board]) *mapper.ItemNode[kit.Board, kit.Cells] {
+	other := func(m *mapper.Mapper[kit.Board]) *mapper.ItemNode[kit.Board, *kit.Cells] {
 		return mapperimpl.Item[kit.Board, kit.Cells](handmade.Node(m.Key("1")), 1)
 	}
 	meddle := kit.AtRequest("UpdateItem", 1, func() {
@@ -232,8 +232,7 @@ func TestPatchSetsSpreadStructOfMissingItem(t *testing.T) {
 	ctx := context.Background()
 	m, _ := kit.NewBoards(t)
 	kit.Must(m.Save(ctx, m.New(kit.Board{ID: "1", Main: kit.Cells{Text: "x"}})))(t)
-	form := mapperimpl.Struct(mapperimpl.Funcs[kit.Cells]{}, handmade.Row(kit.CellFields.Text),
-		handmade.Row(kit.CellFields.Left))
+	form := mapperimpl.Struct(mapperimpl.Funcs[kit.Cells]{})
 	other := handmade.Struct("Other", "", func(v *kit.Board) *kit.Cells { return &v.Other }, form)
 	_, err := handmade.EntityOf(m.Key("1")).Patch(other.Set(kit.Cells{Text: "y"})).Exec(ctx, m)
 	if got := kit.Must(m.Load(ctx, m.Key("1")))(t); err != nil || got.Value.Other.Text != "y" {

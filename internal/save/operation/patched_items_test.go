@@ -56,11 +56,11 @@ func (v *visits) save(name string) {
 }
 
 // hits returns a patch of the item that has them, and root one of the root item.
-func (v *visits) hits(c ...field.Change[kit.Visited]) *mapper.ItemPatch[kit.Visited, kit.Visited] {
+func (v *visits) hits(c ...field.Change[kit.Visited]) *mapper.ItemPatch[kit.Visited, *kit.Visited] {
 	return mapperimpl.Item[kit.Visited, kit.Visited](v.watched.Key("1").Item("STATS"), 1).Patch(c...)
 }
 
-func (v *visits) root(c ...field.Change[kit.Visited]) *mapper.ItemPatch[kit.Visited, kit.Visited] {
+func (v *visits) root(c ...field.Change[kit.Visited]) *mapper.ItemPatch[kit.Visited, *kit.Visited] {
 	return handmade.EntityOf(v.watched.Key("1")).Patch(c...)
 }
 

@@ -36,7 +36,7 @@ func newCounting(t *testing.T) *counting {
 	return c
 }
 
-func (c *counting) node(id string) *mapper.ItemNode[kit.Board, kit.Cells] {
+func (c *counting) node(id string) *mapper.ItemNode[kit.Board, *kit.Cells] {
 	return mapperimpl.Item[kit.Board, kit.Cells](handmade.Node(c.boards.Key(id)), 0)
 }
 

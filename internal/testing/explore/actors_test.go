@@ -900,13 +900,13 @@ func (c *cast[T]) patcher(name, item string) explore.Actor {
 
 var valueOfPart = handmade.String("Value", "", func(p *part) *string { return &p.Value })
 
-func originOf[T model]() *field.String[T, string] {
+func originOf[T model]() *field.String[*T, string] {
 	return handmade.String("Origin", "", func(v *T) *string {
 		return reflect.ValueOf(v).Elem().FieldByName("Origin").Addr().Interface().(*string)
 	})
 }
 
-func fixedOf[T model]() *field.String[T, string] {
+func fixedOf[T model]() *field.String[*T, string] {
 	return handmade.String("Fixed", "",
 		func(v *T) *string { return reflect.ValueOf(v).Elem().FieldByName("Fixed").Addr().Interface().(*string) })
 }

@@ -3,8 +3,6 @@
 package generated
 
 import (
-	"context"
-	"iter"
 	"slices"
 
 	"github.com/itemize/itemize/field"
@@ -23,17 +21,17 @@ func RentalByTID(t string, id string) *RentalKey {
 type RentalKey struct{ *rentalNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *RentalKey) Patch(changes ...field.Change[Rental]) *mapper.ItemPatch[Rental, Rental] {
+func (n *RentalKey) Patch(changes ...field.Change[Rental]) *mapper.ItemPatch[Rental, *Rental] {
 	return mapperimpl.Patch(n.rentalNode, changes)
 }
 
 // Root selects the root item, REVIEW.
-func (n *RentalKey) Root() *mapper.ItemNode[Rental, Rental] {
+func (n *RentalKey) Root() *mapper.ItemNode[Rental, *Rental] {
 	return mapperimpl.Item[Rental, Rental](mapperimpl.Items(n.rentalNode, 0, 1), 0)
 }
 
 // Head selects HEAD.
-func (n *RentalKey) Head() *mapper.ItemNode[Rental, Rental] {
+func (n *RentalKey) Head() *mapper.ItemNode[Rental, *Rental] {
 	return mapperimpl.Item[Rental, Rental](mapperimpl.Items(n.rentalNode, 1, 1), 1)
 }
 
@@ -44,133 +42,59 @@ func (n *RentalKey) Lines() *rentalKeyLines {
 
 // rentalKeyLines is a selection, with the methods of a query, that can be narrowed by {No:03}.
 type rentalKeyLines struct {
+	at *rentalNode
+	rentalRentalLineQuery
 	rentalRentalLineItems
 	rentalRentalLineUint8Values
 }
 
 func newRentalKeyLines(at *rentalNode) *rentalKeyLines {
-	return &rentalKeyLines{rentalRentalLineItems{rentalRentalLineMethods{at}, 2}, rentalRentalLineUint8Values{at}}
+	return &rentalKeyLines{
+		at, *mapperimpl.Elements[RentalLine](at), rentalRentalLineItems{at, 2}, rentalRentalLineUint8Values{at},
+	}
 }
 
 // No narrows the selection to one {No:03}.
-func (n *rentalKeyLines) No(no uint8) *mapper.ItemNode[Rental, RentalLine] {
-	return mapperimpl.Element[Rental, RentalLine](mapperimpl.Next(n.rentalNode, 2, mapperimpl.UintValue(no)), 2)
+func (n *rentalKeyLines) No(no uint8) *mapper.ItemNode[Rental, *RentalLine] {
+	return mapperimpl.Element[Rental, RentalLine](mapperimpl.Next(n.at, 2, mapperimpl.UintValue(no)), 2)
 }
 
 type rentalNode = query.Node[Rental]
 
-type rentalRentalLineMethods struct{ *rentalNode }
-
-// Query returns the query, which has more methods than these.
-func (n *rentalRentalLineMethods) Query() *query.Query[Rental, RentalLine] {
-	return query.Of[RentalLine](n.rentalNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *rentalRentalLineMethods) All(
-	ctx context.Context, src query.Source[Rental], options ...query.ReadOption,
-) iter.Seq2[RentalLine, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *rentalRentalLineMethods) Refs(
-	ctx context.Context, src query.Source[Rental], options ...query.ReadOption,
-) iter.Seq2[query.Ref[RentalLine], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *rentalRentalLineMethods) Collect(
-	ctx context.Context, src query.Source[Rental], options ...query.ReadOption,
-) ([]RentalLine, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *rentalRentalLineMethods) Page(
-	ctx context.Context, src query.Source[Rental], options ...query.ReadOption,
-) (*query.Page[RentalLine], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *rentalRentalLineMethods) Count(
-	ctx context.Context, src query.Source[Rental], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *rentalRentalLineMethods) Plan(src query.Source[Rental], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *rentalRentalLineMethods) Filter(conditions ...field.Condition[RentalLine]) *query.Query[Rental, RentalLine] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *rentalRentalLineMethods) Project(fields ...field.Of[RentalLine]) *query.Query[Rental, RentalLine] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *rentalRentalLineMethods) Limit(first int) *query.Query[Rental, RentalLine] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *rentalRentalLineMethods) Reverse() *query.Query[Rental, RentalLine] {
-	return n.Query().Reverse()
-}
-
-// After returns the query that continues after a page, at its Next.
-func (n *rentalRentalLineMethods) After(page query.Cursor) *query.Query[Rental, RentalLine] {
-	return n.Query().After(page)
-}
+type rentalRentalLineQuery = query.Elements[Rental, RentalLine]
 
 type rentalRentalLineItems struct {
-	rentalRentalLineMethods
+	base *rentalNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *rentalRentalLineItems) Add(element RentalLine) *mapper.Patch[Rental] {
-	return mapperimpl.Add(n.rentalNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *rentalRentalLineItems) Put(element RentalLine) *mapper.Patch[Rental] {
-	return mapperimpl.Put(n.rentalNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// rentalRentalLineQuery is a selection of elements, and has the methods of a query.
-type rentalRentalLineQuery struct{ rentalRentalLineMethods }
 
 type rentalRentalLineUint8Values struct{ base *rentalNode }
 
-func (n *rentalRentalLineUint8Values) of(at *rentalNode) *rentalRentalLineQuery {
-	return &rentalRentalLineQuery{rentalRentalLineMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *rentalRentalLineUint8Values) Between(from, to uint8) *rentalRentalLineQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.UintValue(from), mapperimpl.UintValue(to)))
+func (n *rentalRentalLineUint8Values) Between(from, to uint8) *query.Elements[Rental, RentalLine] {
+	return mapperimpl.Elements[RentalLine](
+		mapperimpl.Between(n.base, mapperimpl.UintValue(from), mapperimpl.UintValue(to)),
+	)
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *rentalRentalLineUint8Values) AtLeast(from uint8) *rentalRentalLineQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.UintValue(from)))
+func (n *rentalRentalLineUint8Values) AtLeast(from uint8) *query.Elements[Rental, RentalLine] {
+	return mapperimpl.Elements[RentalLine](mapperimpl.AtLeast(n.base, mapperimpl.UintValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *rentalRentalLineUint8Values) AtMost(to uint8) *rentalRentalLineQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.UintValue(to)))
+func (n *rentalRentalLineUint8Values) AtMost(to uint8) *query.Elements[Rental, RentalLine] {
+	return mapperimpl.Elements[RentalLine](mapperimpl.AtMost(n.base, mapperimpl.UintValue(to)))
 }
 
 // LeaseByTID selects the Lease with the partition key OWNED#{T}#{ID}.
@@ -182,12 +106,12 @@ func LeaseByTID(t string, id string) *LeaseKey {
 type LeaseKey struct{ *leaseNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *LeaseKey) Patch(changes ...field.Change[Lease]) *mapper.ItemPatch[Lease, Lease] {
+func (n *LeaseKey) Patch(changes ...field.Change[Lease]) *mapper.ItemPatch[Lease, *Lease] {
 	return mapperimpl.Patch(n.leaseNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *LeaseKey) Root() *mapper.ItemNode[Lease, Lease] {
+func (n *LeaseKey) Root() *mapper.ItemNode[Lease, *Lease] {
 	return mapperimpl.Item[Lease, Lease](mapperimpl.Items(n.leaseNode, 0, 1), 0)
 }
 
@@ -202,12 +126,12 @@ func ListedByID(id string) *ListedKey {
 type ListedKey struct{ *listedNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ListedKey) Patch(changes ...field.Change[Listed]) *mapper.ItemPatch[Listed, Listed] {
+func (n *ListedKey) Patch(changes ...field.Change[Listed]) *mapper.ItemPatch[Listed, *Listed] {
 	return mapperimpl.Patch(n.listedNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *ListedKey) Root() *mapper.ItemNode[Listed, Listed] {
+func (n *ListedKey) Root() *mapper.ItemNode[Listed, *Listed] {
 	return mapperimpl.Item[Listed, Listed](mapperimpl.Items(n.listedNode, 0, 1), 0)
 }
 
@@ -240,855 +164,444 @@ func (n *ListedKey) Second() *listedKeySecond {
 
 // listedKeyLines is a selection, with the methods of a query, that can be narrowed by {No:03}.
 type listedKeyLines struct {
+	at *listedNode
+	listedListedLineQuery
 	listedListedLineItems
 	listedListedLineIntValues
 }
 
 func newListedKeyLines(at *listedNode) *listedKeyLines {
-	return &listedKeyLines{listedListedLineItems{listedListedLineMethods{at}, 1}, listedListedLineIntValues{at}}
+	return &listedKeyLines{
+		at, *mapperimpl.Elements[ListedLine](at), listedListedLineItems{at, 1}, listedListedLineIntValues{at},
+	}
 }
 
 // No narrows the selection to one {No:03}. It has the methods of a query. Narrow it by BeginsWith or Word.
 func (n *listedKeyLines) No(no int) *listedKeyLinesNo {
-	return &listedKeyLinesNo{listedListedLineMethods{mapperimpl.Next(n.listedNode, 3, mapperimpl.IntValue(no))}}
+	return newListedKeyLinesNo(mapperimpl.Next(n.at, 3, mapperimpl.IntValue(no)))
 }
 
 // listedKeyLinesNo is a selection, with the methods of a query, that can be narrowed by {Word}.
-type listedKeyLinesNo struct{ listedListedLineMethods }
+type listedKeyLinesNo struct {
+	at *listedNode
+	listedListedLineQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *listedKeyLinesNo) BeginsWith(begin string) *listedListedLineQuery {
-	return &listedListedLineQuery{listedListedLineMethods{mapperimpl.BeginsWith(n.listedNode, begin)}}
+func newListedKeyLinesNo(at *listedNode) *listedKeyLinesNo {
+	return &listedKeyLinesNo{at, *mapperimpl.Elements[ListedLine](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *listedKeyLinesNo) BeginsWith(begin string) *query.Elements[Listed, ListedLine] {
+	return mapperimpl.Elements[ListedLine](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Word narrows the selection to one {Word}.
-func (n *listedKeyLinesNo) Word(word string) *mapper.ItemNode[Listed, ListedLine] {
-	return mapperimpl.Element[Listed, ListedLine](mapperimpl.Next(n.listedNode, 4, mapperimpl.StringValue(word)), 1)
+func (n *listedKeyLinesNo) Word(word string) *mapper.ItemNode[Listed, *ListedLine] {
+	return mapperimpl.Element[Listed, ListedLine](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(word)), 1)
 }
 
 // listedKeyInner is a selection, with the methods of a query, that can be narrowed by {No:03}.
 type listedKeyInner struct {
+	at *listedNode
+	listedListedNoteQuery
 	listedListedNoteItems
 	listedListedNoteIntValues
 }
 
 func newListedKeyInner(at *listedNode) *listedKeyInner {
-	return &listedKeyInner{listedListedNoteItems{listedListedNoteMethods{at}, 2}, listedListedNoteIntValues{at}}
+	return &listedKeyInner{
+		at, *mapperimpl.Elements[ListedNote](at), listedListedNoteItems{at, 2}, listedListedNoteIntValues{at},
+	}
 }
 
 // No narrows the selection to one {No:03}.
-func (n *listedKeyInner) No(no int) *mapper.ItemNode[Listed, ListedNote] {
-	return mapperimpl.Element[Listed, ListedNote](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 2)
+func (n *listedKeyInner) No(no int) *mapper.ItemNode[Listed, *ListedNote] {
+	return mapperimpl.Element[Listed, ListedNote](mapperimpl.Next(n.at, 2, mapperimpl.IntValue(no)), 2)
 }
 
 // listedKeyOuter is a selection, with the methods of a query, that can be narrowed by {No:03}.
 type listedKeyOuter struct {
+	at *listedNode
+	listedListedOuterQuery
 	listedListedOuterItems
 	listedListedOuterIntValues
 }
 
 func newListedKeyOuter(at *listedNode) *listedKeyOuter {
-	return &listedKeyOuter{listedListedOuterItems{listedListedOuterMethods{at}, 3}, listedListedOuterIntValues{at}}
+	return &listedKeyOuter{
+		at, *mapperimpl.Elements[ListedOuter](at), listedListedOuterItems{at, 3}, listedListedOuterIntValues{at},
+	}
 }
 
 // No narrows the selection to one {No:03}.
-func (n *listedKeyOuter) No(no int) *mapper.ItemNode[Listed, ListedOuter] {
-	return mapperimpl.Element[Listed, ListedOuter](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 3)
+func (n *listedKeyOuter) No(no int) *mapper.ItemNode[Listed, *ListedOuter] {
+	return mapperimpl.Element[Listed, ListedOuter](mapperimpl.Next(n.at, 2, mapperimpl.IntValue(no)), 3)
 }
 
 // listedKeyBoth is a selection, with the methods of a query, that can be narrowed by {No:03}.
 type listedKeyBoth struct {
+	at *listedNode
+	listedListedBothQuery
 	listedListedBothItems
 	listedListedBothIntValues
 }
 
 func newListedKeyBoth(at *listedNode) *listedKeyBoth {
-	return &listedKeyBoth{listedListedBothItems{listedListedBothMethods{at}, 4}, listedListedBothIntValues{at}}
+	return &listedKeyBoth{
+		at, *mapperimpl.Elements[ListedBoth](at), listedListedBothItems{at, 4}, listedListedBothIntValues{at},
+	}
 }
 
 // No narrows the selection to one {No:03}.
-func (n *listedKeyBoth) No(no int) *mapper.ItemNode[Listed, ListedBoth] {
-	return mapperimpl.Element[Listed, ListedBoth](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 4)
+func (n *listedKeyBoth) No(no int) *mapper.ItemNode[Listed, *ListedBoth] {
+	return mapperimpl.Element[Listed, ListedBoth](mapperimpl.Next(n.at, 2, mapperimpl.IntValue(no)), 4)
 }
 
 // listedKeySecond is a selection, with the methods of a query, that can be narrowed by {No:03}.
 type listedKeySecond struct {
+	at *listedNode
+	listedListedSecondQuery
 	listedListedSecondItems
 	listedListedSecondIntValues
 }
 
 func newListedKeySecond(at *listedNode) *listedKeySecond {
-	return &listedKeySecond{listedListedSecondItems{listedListedSecondMethods{at}, 5}, listedListedSecondIntValues{at}}
+	return &listedKeySecond{
+		at, *mapperimpl.Elements[ListedSecond](at), listedListedSecondItems{at, 5}, listedListedSecondIntValues{at},
+	}
 }
 
 // No narrows the selection to one {No:03}.
-func (n *listedKeySecond) No(no int) *mapper.ItemNode[Listed, ListedSecond] {
-	return mapperimpl.Element[Listed, ListedSecond](mapperimpl.Next(n.listedNode, 2, mapperimpl.IntValue(no)), 5)
+func (n *listedKeySecond) No(no int) *mapper.ItemNode[Listed, *ListedSecond] {
+	return mapperimpl.Element[Listed, ListedSecond](mapperimpl.Next(n.at, 2, mapperimpl.IntValue(no)), 5)
 }
 
 type listedNode = query.Node[Listed]
 
-type listedListedLineMethods struct{ *listedNode }
-
-// Query returns the query, which has more methods than these.
-func (n *listedListedLineMethods) Query() *query.Query[Listed, ListedLine] {
-	return query.Of[ListedLine](n.listedNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *listedListedLineMethods) All(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) iter.Seq2[ListedLine, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *listedListedLineMethods) Refs(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) iter.Seq2[query.Ref[ListedLine], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *listedListedLineMethods) Collect(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) ([]ListedLine, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *listedListedLineMethods) Page(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) (*query.Page[ListedLine], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *listedListedLineMethods) Count(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *listedListedLineMethods) Plan(src query.Source[Listed], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *listedListedLineMethods) Filter(conditions ...field.Condition[ListedLine]) *query.Query[Listed, ListedLine] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *listedListedLineMethods) Project(fields ...field.Of[ListedLine]) *query.Query[Listed, ListedLine] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *listedListedLineMethods) Limit(first int) *query.Query[Listed, ListedLine] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *listedListedLineMethods) Reverse() *query.Query[Listed, ListedLine] {
-	return n.Query().Reverse()
-}
-
-// After returns the query that continues after a page, at its Next.
-func (n *listedListedLineMethods) After(page query.Cursor) *query.Query[Listed, ListedLine] {
-	return n.Query().After(page)
-}
+type listedListedLineQuery = query.Elements[Listed, ListedLine]
 
 type listedListedLineItems struct {
-	listedListedLineMethods
+	base *listedNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *listedListedLineItems) Add(element ListedLine) *mapper.Patch[Listed] {
-	return mapperimpl.Add(n.listedNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *listedListedLineItems) Put(element ListedLine) *mapper.Patch[Listed] {
-	return mapperimpl.Put(n.listedNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// listedListedLineQuery is a selection of elements, and has the methods of a query.
-type listedListedLineQuery struct{ listedListedLineMethods }
 
 type listedListedLineIntValues struct{ base *listedNode }
 
-func (n *listedListedLineIntValues) of(at *listedNode) *listedListedLineQuery {
-	return &listedListedLineQuery{listedListedLineMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *listedListedLineIntValues) Between(from, to int) *listedListedLineQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *listedListedLineIntValues) Between(from, to int) *query.Elements[Listed, ListedLine] {
+	return mapperimpl.Elements[ListedLine](
+		mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)),
+	)
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *listedListedLineIntValues) AtLeast(from int) *listedListedLineQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *listedListedLineIntValues) AtLeast(from int) *query.Elements[Listed, ListedLine] {
+	return mapperimpl.Elements[ListedLine](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *listedListedLineIntValues) AtMost(to int) *listedListedLineQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *listedListedLineIntValues) AtMost(to int) *query.Elements[Listed, ListedLine] {
+	return mapperimpl.Elements[ListedLine](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
-type listedListedNoteMethods struct{ *listedNode }
-
-// Query returns the query, which has more methods than these.
-func (n *listedListedNoteMethods) Query() *query.Query[Listed, ListedNote] {
-	return query.Of[ListedNote](n.listedNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *listedListedNoteMethods) All(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) iter.Seq2[ListedNote, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *listedListedNoteMethods) Refs(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) iter.Seq2[query.Ref[ListedNote], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *listedListedNoteMethods) Collect(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) ([]ListedNote, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *listedListedNoteMethods) Page(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) (*query.Page[ListedNote], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *listedListedNoteMethods) Count(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *listedListedNoteMethods) Plan(src query.Source[Listed], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *listedListedNoteMethods) Filter(conditions ...field.Condition[ListedNote]) *query.Query[Listed, ListedNote] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *listedListedNoteMethods) Project(fields ...field.Of[ListedNote]) *query.Query[Listed, ListedNote] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *listedListedNoteMethods) Limit(first int) *query.Query[Listed, ListedNote] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *listedListedNoteMethods) Reverse() *query.Query[Listed, ListedNote] {
-	return n.Query().Reverse()
-}
-
-// After returns the query that continues after a page, at its Next.
-func (n *listedListedNoteMethods) After(page query.Cursor) *query.Query[Listed, ListedNote] {
-	return n.Query().After(page)
-}
+type listedListedNoteQuery = query.Elements[Listed, ListedNote]
 
 type listedListedNoteItems struct {
-	listedListedNoteMethods
+	base *listedNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *listedListedNoteItems) Add(element ListedNote) *mapper.Patch[Listed] {
-	return mapperimpl.Add(n.listedNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *listedListedNoteItems) Put(element ListedNote) *mapper.Patch[Listed] {
-	return mapperimpl.Put(n.listedNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// listedListedNoteQuery is a selection of elements, and has the methods of a query.
-type listedListedNoteQuery struct{ listedListedNoteMethods }
 
 type listedListedNoteIntValues struct{ base *listedNode }
 
-func (n *listedListedNoteIntValues) of(at *listedNode) *listedListedNoteQuery {
-	return &listedListedNoteQuery{listedListedNoteMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *listedListedNoteIntValues) Between(from, to int) *listedListedNoteQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *listedListedNoteIntValues) Between(from, to int) *query.Elements[Listed, ListedNote] {
+	return mapperimpl.Elements[ListedNote](
+		mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)),
+	)
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *listedListedNoteIntValues) AtLeast(from int) *listedListedNoteQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *listedListedNoteIntValues) AtLeast(from int) *query.Elements[Listed, ListedNote] {
+	return mapperimpl.Elements[ListedNote](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *listedListedNoteIntValues) AtMost(to int) *listedListedNoteQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *listedListedNoteIntValues) AtMost(to int) *query.Elements[Listed, ListedNote] {
+	return mapperimpl.Elements[ListedNote](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
-type listedListedOuterMethods struct{ *listedNode }
-
-// Query returns the query, which has more methods than these.
-func (n *listedListedOuterMethods) Query() *query.Query[Listed, ListedOuter] {
-	return query.Of[ListedOuter](n.listedNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *listedListedOuterMethods) All(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) iter.Seq2[ListedOuter, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *listedListedOuterMethods) Refs(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) iter.Seq2[query.Ref[ListedOuter], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *listedListedOuterMethods) Collect(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) ([]ListedOuter, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *listedListedOuterMethods) Page(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) (*query.Page[ListedOuter], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *listedListedOuterMethods) Count(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *listedListedOuterMethods) Plan(src query.Source[Listed], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *listedListedOuterMethods) Filter(
-	conditions ...field.Condition[ListedOuter],
-) *query.Query[Listed, ListedOuter] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *listedListedOuterMethods) Project(fields ...field.Of[ListedOuter]) *query.Query[Listed, ListedOuter] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *listedListedOuterMethods) Limit(first int) *query.Query[Listed, ListedOuter] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *listedListedOuterMethods) Reverse() *query.Query[Listed, ListedOuter] {
-	return n.Query().Reverse()
-}
-
-// After returns the query that continues after a page, at its Next.
-func (n *listedListedOuterMethods) After(page query.Cursor) *query.Query[Listed, ListedOuter] {
-	return n.Query().After(page)
-}
+type listedListedOuterQuery = query.Elements[Listed, ListedOuter]
 
 type listedListedOuterItems struct {
-	listedListedOuterMethods
+	base *listedNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *listedListedOuterItems) Add(element ListedOuter) *mapper.Patch[Listed] {
-	return mapperimpl.Add(n.listedNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *listedListedOuterItems) Put(element ListedOuter) *mapper.Patch[Listed] {
-	return mapperimpl.Put(n.listedNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// listedListedOuterQuery is a selection of elements, and has the methods of a query.
-type listedListedOuterQuery struct{ listedListedOuterMethods }
 
 type listedListedOuterIntValues struct{ base *listedNode }
 
-func (n *listedListedOuterIntValues) of(at *listedNode) *listedListedOuterQuery {
-	return &listedListedOuterQuery{listedListedOuterMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *listedListedOuterIntValues) Between(from, to int) *listedListedOuterQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *listedListedOuterIntValues) Between(from, to int) *query.Elements[Listed, ListedOuter] {
+	return mapperimpl.Elements[ListedOuter](
+		mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)),
+	)
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *listedListedOuterIntValues) AtLeast(from int) *listedListedOuterQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *listedListedOuterIntValues) AtLeast(from int) *query.Elements[Listed, ListedOuter] {
+	return mapperimpl.Elements[ListedOuter](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *listedListedOuterIntValues) AtMost(to int) *listedListedOuterQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *listedListedOuterIntValues) AtMost(to int) *query.Elements[Listed, ListedOuter] {
+	return mapperimpl.Elements[ListedOuter](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
-type listedListedBothMethods struct{ *listedNode }
-
-// Query returns the query, which has more methods than these.
-func (n *listedListedBothMethods) Query() *query.Query[Listed, ListedBoth] {
-	return query.Of[ListedBoth](n.listedNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *listedListedBothMethods) All(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) iter.Seq2[ListedBoth, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *listedListedBothMethods) Refs(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) iter.Seq2[query.Ref[ListedBoth], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *listedListedBothMethods) Collect(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) ([]ListedBoth, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *listedListedBothMethods) Page(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) (*query.Page[ListedBoth], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *listedListedBothMethods) Count(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *listedListedBothMethods) Plan(src query.Source[Listed], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *listedListedBothMethods) Filter(conditions ...field.Condition[ListedBoth]) *query.Query[Listed, ListedBoth] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *listedListedBothMethods) Project(fields ...field.Of[ListedBoth]) *query.Query[Listed, ListedBoth] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *listedListedBothMethods) Limit(first int) *query.Query[Listed, ListedBoth] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *listedListedBothMethods) Reverse() *query.Query[Listed, ListedBoth] {
-	return n.Query().Reverse()
-}
-
-// After returns the query that continues after a page, at its Next.
-func (n *listedListedBothMethods) After(page query.Cursor) *query.Query[Listed, ListedBoth] {
-	return n.Query().After(page)
-}
+type listedListedBothQuery = query.Elements[Listed, ListedBoth]
 
 type listedListedBothItems struct {
-	listedListedBothMethods
+	base *listedNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *listedListedBothItems) Add(element ListedBoth) *mapper.Patch[Listed] {
-	return mapperimpl.Add(n.listedNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *listedListedBothItems) Put(element ListedBoth) *mapper.Patch[Listed] {
-	return mapperimpl.Put(n.listedNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// listedListedBothQuery is a selection of elements, and has the methods of a query.
-type listedListedBothQuery struct{ listedListedBothMethods }
 
 type listedListedBothIntValues struct{ base *listedNode }
 
-func (n *listedListedBothIntValues) of(at *listedNode) *listedListedBothQuery {
-	return &listedListedBothQuery{listedListedBothMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *listedListedBothIntValues) Between(from, to int) *listedListedBothQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *listedListedBothIntValues) Between(from, to int) *query.Elements[Listed, ListedBoth] {
+	return mapperimpl.Elements[ListedBoth](
+		mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)),
+	)
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *listedListedBothIntValues) AtLeast(from int) *listedListedBothQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *listedListedBothIntValues) AtLeast(from int) *query.Elements[Listed, ListedBoth] {
+	return mapperimpl.Elements[ListedBoth](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *listedListedBothIntValues) AtMost(to int) *listedListedBothQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *listedListedBothIntValues) AtMost(to int) *query.Elements[Listed, ListedBoth] {
+	return mapperimpl.Elements[ListedBoth](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
-type listedListedSecondMethods struct{ *listedNode }
-
-// Query returns the query, which has more methods than these.
-func (n *listedListedSecondMethods) Query() *query.Query[Listed, ListedSecond] {
-	return query.Of[ListedSecond](n.listedNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *listedListedSecondMethods) All(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) iter.Seq2[ListedSecond, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *listedListedSecondMethods) Refs(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) iter.Seq2[query.Ref[ListedSecond], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *listedListedSecondMethods) Collect(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) ([]ListedSecond, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *listedListedSecondMethods) Page(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) (*query.Page[ListedSecond], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *listedListedSecondMethods) Count(
-	ctx context.Context, src query.Source[Listed], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *listedListedSecondMethods) Plan(src query.Source[Listed], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *listedListedSecondMethods) Filter(
-	conditions ...field.Condition[ListedSecond],
-) *query.Query[Listed, ListedSecond] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *listedListedSecondMethods) Project(fields ...field.Of[ListedSecond]) *query.Query[Listed, ListedSecond] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *listedListedSecondMethods) Limit(first int) *query.Query[Listed, ListedSecond] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *listedListedSecondMethods) Reverse() *query.Query[Listed, ListedSecond] {
-	return n.Query().Reverse()
-}
-
-// After returns the query that continues after a page, at its Next.
-func (n *listedListedSecondMethods) After(page query.Cursor) *query.Query[Listed, ListedSecond] {
-	return n.Query().After(page)
-}
+type listedListedSecondQuery = query.Elements[Listed, ListedSecond]
 
 type listedListedSecondItems struct {
-	listedListedSecondMethods
+	base *listedNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *listedListedSecondItems) Add(element ListedSecond) *mapper.Patch[Listed] {
-	return mapperimpl.Add(n.listedNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *listedListedSecondItems) Put(element ListedSecond) *mapper.Patch[Listed] {
-	return mapperimpl.Put(n.listedNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// listedListedSecondQuery is a selection of elements, and has the methods of a query.
-type listedListedSecondQuery struct{ listedListedSecondMethods }
 
 type listedListedSecondIntValues struct{ base *listedNode }
 
-func (n *listedListedSecondIntValues) of(at *listedNode) *listedListedSecondQuery {
-	return &listedListedSecondQuery{listedListedSecondMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *listedListedSecondIntValues) Between(from, to int) *listedListedSecondQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *listedListedSecondIntValues) Between(from, to int) *query.Elements[Listed, ListedSecond] {
+	return mapperimpl.Elements[ListedSecond](
+		mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)),
+	)
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *listedListedSecondIntValues) AtLeast(from int) *listedListedSecondQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *listedListedSecondIntValues) AtLeast(from int) *query.Elements[Listed, ListedSecond] {
+	return mapperimpl.Elements[ListedSecond](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *listedListedSecondIntValues) AtMost(to int) *listedListedSecondQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *listedListedSecondIntValues) AtMost(to int) *query.Elements[Listed, ListedSecond] {
+	return mapperimpl.Elements[ListedSecond](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // RentalFields has the stored fields of a Rental: for patches, conditions, filters and projections.
-var RentalFields = mapperimpl.Handles[rentalHandles](rentalForm,
-	mapperimpl.Field("Reviewer", "", func(v *Rental) *string {
+var RentalFields = *mapperimpl.Handles(&struct {
+	// Text is the attribute "Text" (S) of the item HEAD.
+	Text *field.String[*Rental, string]
+	// Reviewer is the attribute "Reviewer" (S) of the item REVIEW.
+	Reviewer *field.String[*Rental, string]
+	// Score is the attribute "Score" (N) of the item REVIEW.
+	Score *field.Number[*Rental, int]
+}{}, rentalForm.Form,
+	mapperimpl.Reached("Reviewer", "", func(v *Rental) *string {
 		if v.Review == nil {
 			v.Review = new(Review)
 		}
 		return &v.Reviewer
-	}, mapperimpl.String[string]()),
-	mapperimpl.Field("Score", "", func(v *Rental) *int {
+	}, mapperimpl.String[string]().Form),
+	mapperimpl.Reached("Score", "", func(v *Rental) *int {
 		if v.Review == nil {
 			v.Review = new(Review)
 		}
 		return &v.Score
-	}, mapperimpl.Numeric[int]()))
-
-// rentalHandles is the type of RentalFields.
-type rentalHandles struct {
-	// Text is the attribute "Text" (S) of the item HEAD.
-	Text *field.String[Rental, string]
-	// Reviewer is the attribute "Reviewer" (S) of the item REVIEW.
-	Reviewer *field.String[Rental, string]
-	// Score is the attribute "Score" (N) of the item REVIEW.
-	Score *field.Number[Rental, int]
-}
+	}, mapperimpl.Numeric[int]().Form))
 
 // ReviewFields has the stored fields of a Review: for patches, conditions, filters and projections.
-var ReviewFields = mapperimpl.Handles[reviewHandles](reviewForm)
-
-// reviewHandles is the type of ReviewFields.
-type reviewHandles struct {
+var ReviewFields = *mapperimpl.Handles(&struct {
 	// Reviewer is the attribute "Reviewer" (S) of the item REVIEW.
-	Reviewer *field.String[Review, string]
+	Reviewer *field.String[*Review, string]
 	// Score is the attribute "Score" (N) of the item REVIEW.
-	Score *field.Number[Review, int]
-}
+	Score *field.Number[*Review, int]
+}{}, reviewForm.Form)
 
 // RentalLineFields has the stored fields of a RentalLine: for patches, conditions, filters and projections.
-var RentalLineFields = mapperimpl.Handles[rentalLineHandles](rentalLineForm,
-	mapperimpl.Field("Label", "label", func(v *RentalLine) *string { return &v.Label }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Marks", "", func(v *RentalLine) *[]int { return &v.Marks }, mapperimpl.Slice[[]int](mapperimpl.Numeric[int]()),
+var RentalLineFields = *mapperimpl.Handles(&struct {
+	// Label is the attribute "label" (S) of each item LINE#{No:03}.
+	Label *field.String[*RentalLine, string]
+	// Marks is the attribute "Marks" (L) of each item LINE#{No:03}.
+	Marks *field.List[*RentalLine, int]
+	// Cents is the attribute "Cents" (N) of each item LINE#{No:03}.
+	Cents *field.Number[*RentalLine, int]
+	// Labels is the attribute "Labels" (L) of each item LINE#{No:03}.
+	Labels *field.List[*RentalLine, string]
+}{}, rentalLineForm.Form,
+	mapperimpl.Reached(
+		"Label", "label", func(v *RentalLine) *string { return &v.Label }, mapperimpl.String[string]().Form,
 	),
-	mapperimpl.Field("Cents", "", func(v *RentalLine) *int {
+	mapperimpl.Reached(
+		"Marks", "", func(v *RentalLine) *[]int { return &v.Marks },
+		mapperimpl.Slice[[]int](mapperimpl.Numeric[int]()).Form,
+	),
+	mapperimpl.Reached("Cents", "", func(v *RentalLine) *int {
 		if v.Price == nil {
 			v.Price = new(Price)
 		}
 		return &v.Cents
-	}, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Labels", "", func(v *RentalLine) *[]string {
+	}, mapperimpl.Numeric[int]().Form),
+	mapperimpl.Reached("Labels", "", func(v *RentalLine) *[]string {
 		if v.Price == nil {
 			v.Price = new(Price)
 		}
 		return &v.Labels
-	}, mapperimpl.Slice[[]string](mapperimpl.String[string]())))
-
-// rentalLineHandles is the type of RentalLineFields.
-type rentalLineHandles struct {
-	// Label is the attribute "label" (S) of each item LINE#{No:03}.
-	Label *field.String[RentalLine, string]
-	// Marks is the attribute "Marks" (L) of each item LINE#{No:03}.
-	Marks *field.List[RentalLine, int]
-	// Cents is the attribute "Cents" (N) of each item LINE#{No:03}.
-	Cents *field.Number[RentalLine, int]
-	// Labels is the attribute "Labels" (L) of each item LINE#{No:03}.
-	Labels *field.List[RentalLine, string]
-}
+	}, mapperimpl.Slice[[]string](mapperimpl.String[string]()).Form))
 
 // PriceFields has the stored fields of a Price: for patches, conditions, filters and projections.
-var PriceFields = mapperimpl.Handles[priceHandles](priceForm)
-
-// priceHandles is the type of PriceFields.
-type priceHandles struct {
+var PriceFields = *mapperimpl.Handles(&struct {
 	// Cents is the attribute "Cents" (N) of each item LINE#{No:03}.
-	Cents *field.Number[Price, int]
+	Cents *field.Number[*Price, int]
 	// Labels is the attribute "Labels" (L) of each item LINE#{No:03}.
-	Labels *field.List[Price, string]
-}
+	Labels *field.List[*Price, string]
+}{}, priceForm.Form)
 
 // LeaseFields has the stored fields of a Lease: for patches, conditions, filters and projections.
-var LeaseFields = mapperimpl.Handles[leaseHandles](leaseForm)
-
-// leaseHandles is the type of LeaseFields.
-type leaseHandles struct {
+var LeaseFields = *mapperimpl.Handles(&struct {
 	// Text is the attribute "Text" (S) of the item HEAD.
-	Text *field.String[Lease, string]
-}
+	Text *field.String[*Lease, string]
+}{}, leaseForm.Form)
 
 // ListedFields has the stored fields of a Listed: for patches, conditions, filters and projections.
-var ListedFields = mapperimpl.Handles[listedHandles](listedForm)
-
-// listedHandles is the type of ListedFields.
-type listedHandles struct {
+var ListedFields = *mapperimpl.Handles(&struct {
 	// Text is the attribute "Text" (S) of the item HEAD.
-	Text *field.String[Listed, string]
-}
+	Text *field.String[*Listed, string]
+}{}, listedForm.Form)
 
 // ListedLineFields has the stored fields of a ListedLine: for patches, conditions, filters and projections.
-var ListedLineFields = mapperimpl.Handles[listedLineHandles](listedLineForm)
-
-// listedLineHandles is the type of ListedLineFields.
-type listedLineHandles struct {
+var ListedLineFields = *mapperimpl.Handles(&struct {
 	// Note is the attribute "Note" (S) of each item LINE#{No:03}#{Word}.
-	Note *field.String[ListedLine, string]
-}
+	Note *field.String[*ListedLine, string]
+}{}, listedLineForm.Form)
 
 // listedFields has the stored fields of a Listed: for patches, conditions, filters and projections.
-var listedFields = mapperimpl.Handles[listedHandles2](listedForm2)
-
-// listedHandles2 is the type of listedFields.
-type listedHandles2 struct {
+var listedFields = *mapperimpl.Handles(&struct {
 	// Note is the attribute "note" (S) of each item LINE#{No:03}#{Word}.
-	Note *field.String[listed, string]
+	Note *field.String[*listed, string]
 	// Word is the attribute "word" (S) of each item LINE#{No:03}#{Word}.
-	Word *field.String[listed, string]
-}
+	Word *field.String[*listed, string]
+}{}, listedForm2.Form)
 
 // ListedNoteFields has the stored fields of a ListedNote: for patches, conditions, filters and projections.
-var ListedNoteFields = mapperimpl.Handles[listedNoteHandles](listedNoteForm)
-
-// listedNoteHandles is the type of ListedNoteFields.
-type listedNoteHandles struct {
+var ListedNoteFields = *mapperimpl.Handles(&struct {
 	// Note is the attribute "Note" (S) of each item NOTE#{No:03}. It is also the attribute "Note" (S) of each item
 	// BOTH#{No:03}. It has more places.
-	Note *field.String[ListedNote, string]
-}
+	Note *field.String[*ListedNote, string]
+}{}, listedNoteForm.Form)
 
 // ListedOuterFields has the stored fields of a ListedOuter: for patches, conditions, filters and projections.
-var ListedOuterFields = mapperimpl.Handles[listedOuterHandles](listedOuterForm)
-
-// listedOuterHandles is the type of ListedOuterFields.
-type listedOuterHandles struct {
+var ListedOuterFields = *mapperimpl.Handles(&struct {
 	// Note is the attribute "Note" (S) of each item OUTER#{No:03}.
-	Note *field.String[ListedOuter, string]
-}
+	Note *field.String[*ListedOuter, string]
+}{}, listedOuterForm.Form)
 
 // ListedBothFields has the stored fields of a ListedBoth: for patches, conditions, filters and projections.
-var ListedBothFields = mapperimpl.Handles[listedBothHandles](listedBothForm)
-
-// listedBothHandles is the type of ListedBothFields.
-type listedBothHandles struct {
-}
+var ListedBothFields = *mapperimpl.Handles(&struct {
+}{}, listedBothForm.Form)
 
 // ListedFirstFields has the stored fields of a ListedFirst: for patches, conditions, filters and projections.
-var ListedFirstFields = mapperimpl.Handles[listedFirstHandles](
-	listedFirstForm,
-	mapperimpl.Field("Note", "", func(v *ListedFirst) *string { return &v.Note }, mapperimpl.String[string]()),
-)
-
-// listedFirstHandles is the type of ListedFirstFields.
-type listedFirstHandles struct {
+var ListedFirstFields = *mapperimpl.Handles(&struct {
 	// Note is the attribute "Note" (S) of each item NOTE#{No:03}. It is also the attribute "Note" (S) of each item
 	// BOTH#{No:03}. It has more places.
-	Note *field.String[ListedFirst, string]
-}
+	Note *field.String[*ListedFirst, string]
+}{}, listedFirstForm.Form, mapperimpl.Reached(
+	"Note", "", func(v *ListedFirst) *string { return &v.Note }, mapperimpl.String[string]().Form,
+))
 
 // ListedSecondFields has the stored fields of a ListedSecond: for patches, conditions, filters and projections.
-var ListedSecondFields = mapperimpl.Handles[listedSecondHandles](
-	listedSecondForm,
-	mapperimpl.Field("Note", "", func(v *ListedSecond) *string { return &v.Note }, mapperimpl.String[string]()),
-)
-
-// listedSecondHandles is the type of ListedSecondFields.
-type listedSecondHandles struct {
+var ListedSecondFields = *mapperimpl.Handles(&struct {
 	// Note is the attribute "Note" (S) of each item NOTE#{No:03}. It is also the attribute "Note" (S) of each item
 	// BOTH#{No:03}. It has more places.
-	Note *field.String[ListedSecond, string]
-}
+	Note *field.String[*ListedSecond, string]
+}{}, listedSecondForm.Form, mapperimpl.Reached(
+	"Note", "", func(v *ListedSecond) *string { return &v.Note }, mapperimpl.String[string]().Form,
+))
 
 var rentalForm = mapperimpl.Struct(mapperimpl.Funcs[Rental]{},
-	mapperimpl.Field("Tenant", "", func(v *Rental) *models.Tenant { return &v.Tenant }, tenantForm),
-	mapperimpl.Field("Review", "", func(v *Rental) **Review { return &v.Review }, mapperimpl.Pointer(reviewForm)),
-	mapperimpl.Field("Text", "", func(v *Rental) *string { return &v.Text }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Lines", "", func(v *Rental) *[]RentalLine { return &v.Lines }, mapperimpl.Slice[[]RentalLine](rentalLineForm),
-	),
+	mapperimpl.Field("Tenant", tenantForm.Form),
+	mapperimpl.Field("Review", mapperimpl.Pointer(reviewForm).Form),
+	mapperimpl.Field("Lines", mapperimpl.Slice[[]RentalLine](rentalLineForm).Form),
 )
 
 var tenantForm = mapperimpl.Struct(mapperimpl.Funcs[models.Tenant]{})
 
-var reviewForm = mapperimpl.Struct(mapperimpl.Funcs[Review]{},
-	mapperimpl.Field("Reviewer", "", func(v *Review) *string { return &v.Reviewer }, mapperimpl.String[string]()),
-	mapperimpl.Field("Score", "", func(v *Review) *int { return &v.Score }, mapperimpl.Numeric[int]()),
-)
+var reviewForm = mapperimpl.Struct(mapperimpl.Funcs[Review]{})
 
 var rentalLineForm = mapperimpl.Struct(mapperimpl.Funcs[RentalLine]{Same: sameRentalLine, Clone: cloneRentalLine},
-	mapperimpl.Field("Position", "", func(v *RentalLine) *models.Position { return &v.Position }, positionForm),
-	mapperimpl.Field("Price", "", func(v *RentalLine) **Price { return &v.Price }, mapperimpl.Pointer(priceForm)),
+	mapperimpl.Field("Position", positionForm.Form),
+	mapperimpl.Field("Price", mapperimpl.Pointer(priceForm).Form),
 )
 
 func sameRentalLine(a, b *RentalLine) bool {
@@ -1126,51 +639,24 @@ func cloneRentalLine(dst, src *RentalLine) {
 
 var positionForm = mapperimpl.Struct(mapperimpl.Funcs[models.Position]{})
 
-var priceForm = mapperimpl.Struct(mapperimpl.Funcs[Price]{},
-	mapperimpl.Field("Cents", "", func(v *Price) *int { return &v.Cents }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field(
-		"Labels", "", func(v *Price) *[]string { return &v.Labels },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-)
+var priceForm = mapperimpl.Struct(mapperimpl.Funcs[Price]{})
 
 var leaseForm = mapperimpl.Struct(mapperimpl.Funcs[Lease]{},
-	mapperimpl.Field("Owned", "", func(v *Lease) **Owned { return &v.Owned }, mapperimpl.Pointer(ownedForm)),
-	mapperimpl.Field("Text", "", func(v *Lease) *string { return &v.Text }, mapperimpl.String[string]()),
+	mapperimpl.Field("Owned", mapperimpl.Pointer(ownedForm).Form),
 )
 
-var ownedForm = mapperimpl.Struct(mapperimpl.Funcs[Owned]{},
-	mapperimpl.Field("T", "", func(v *Owned) *string { return &v.T }, mapperimpl.String[string]()),
-	mapperimpl.Field("ID", "", func(v *Owned) *string { return &v.ID }, mapperimpl.String[string]()),
-)
+var ownedForm = mapperimpl.Struct(mapperimpl.Funcs[Owned]{})
 
 var listedForm = mapperimpl.Struct(mapperimpl.Funcs[Listed]{},
-	mapperimpl.Field("ID", "", func(v *Listed) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Text", "", func(v *Listed) *string { return &v.Text }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Lines", "", func(v *Listed) *[]ListedLine { return &v.Lines }, mapperimpl.Slice[[]ListedLine](listedLineForm),
-	),
-	mapperimpl.Field(
-		"Inner", "", func(v *Listed) *[]ListedNote { return &v.Inner }, mapperimpl.Slice[[]ListedNote](listedNoteForm),
-	),
-	mapperimpl.Field(
-		"Outer", "", func(v *Listed) *[]ListedOuter { return &v.Outer },
-		mapperimpl.Slice[[]ListedOuter](listedOuterForm),
-	),
-	mapperimpl.Field(
-		"Both", "", func(v *Listed) *[]ListedBoth { return &v.Both }, mapperimpl.Slice[[]ListedBoth](listedBothForm),
-	),
-	mapperimpl.Field(
-		"Second", "", func(v *Listed) *[]ListedSecond { return &v.Second },
-		mapperimpl.Slice[[]ListedSecond](listedSecondForm),
-	),
+	mapperimpl.Field("Lines", mapperimpl.Slice[[]ListedLine](listedLineForm).Form),
+	mapperimpl.Field("Inner", mapperimpl.Slice[[]ListedNote](listedNoteForm).Form),
+	mapperimpl.Field("Outer", mapperimpl.Slice[[]ListedOuter](listedOuterForm).Form),
+	mapperimpl.Field("Both", mapperimpl.Slice[[]ListedBoth](listedBothForm).Form),
+	mapperimpl.Field("Second", mapperimpl.Slice[[]ListedSecond](listedSecondForm).Form),
 )
 
 var listedLineForm = mapperimpl.Struct(mapperimpl.Funcs[ListedLine]{Same: sameListedLine, Clone: cloneListedLine},
-	mapperimpl.Field("listed", "", func(v *ListedLine) *listed { return &v.listed }, listedForm2),
-	mapperimpl.Field("No", "", func(v *ListedLine) *int { return &v.No }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Note", "", func(v *ListedLine) *string { return &v.Note }, mapperimpl.String[string]()),
-	mapperimpl.Field("Word", "", func(v *ListedLine) *string { return &v.Word }, mapperimpl.String[string]()),
+	mapperimpl.Field("listed", listedForm2.Form),
 )
 
 func sameListedLine(a, b *ListedLine) bool {
@@ -1190,26 +676,16 @@ func cloneListedLine(dst, src *ListedLine) {
 	dst.Word = src.Word
 }
 
-var listedForm2 = mapperimpl.Struct(mapperimpl.Funcs[listed]{},
-	mapperimpl.Field("Note", "note", func(v *listed) *string { return &v.Note }, mapperimpl.String[string]()),
-	mapperimpl.Field("Word", "word", func(v *listed) *string { return &v.Word }, mapperimpl.String[string]()),
+var listedForm2 = mapperimpl.Struct(mapperimpl.Funcs[listed]{})
+
+var listedNoteForm = mapperimpl.Struct(
+	mapperimpl.Funcs[ListedNote]{Same: sameListedNote, Clone: mapperimpl.Copy[ListedNote]},
 )
 
-var listedNoteForm = mapperimpl.Struct(mapperimpl.Funcs[ListedNote]{
-	Same: sameListedNote, Clone: mapperimpl.Copy[ListedNote],
-},
-	mapperimpl.Field("No", "", func(v *ListedNote) *int { return &v.No }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Note", "", func(v *ListedNote) *string { return &v.Note }, mapperimpl.String[string]()),
-)
-
-func sameListedNote(a, b *ListedNote) bool {
-	return a.No == b.No &&
-		a.Note == b.Note
-}
+func sameListedNote(a, b *ListedNote) bool { return *a == *b }
 
 var listedOuterForm = mapperimpl.Struct(mapperimpl.Funcs[ListedOuter]{Same: sameListedOuter, Clone: cloneListedOuter},
-	mapperimpl.Field("ListedNote", "", func(v *ListedOuter) *ListedNote { return &v.ListedNote }, listedNoteForm),
-	mapperimpl.Field("Note", "", func(v *ListedOuter) *string { return &v.Note }, mapperimpl.String[string]()),
+	mapperimpl.Field("ListedNote", listedNoteForm.Form),
 )
 
 func sameListedOuter(a, b *ListedOuter) bool {
@@ -1224,7 +700,7 @@ func cloneListedOuter(dst, src *ListedOuter) {
 }
 
 var listedBothForm = mapperimpl.Struct(mapperimpl.Funcs[ListedBoth]{Same: sameListedBoth, Clone: cloneListedBoth},
-	mapperimpl.Field("ListedFirst", "", func(v *ListedBoth) *ListedFirst { return &v.ListedFirst }, listedFirstForm),
+	mapperimpl.Field("ListedFirst", listedFirstForm.Form),
 )
 
 func sameListedBoth(a, b *ListedBoth) bool {
@@ -1239,19 +715,16 @@ func cloneListedBoth(dst, src *ListedBoth) {
 }
 
 var listedFirstForm = mapperimpl.Struct(mapperimpl.Funcs[ListedFirst]{},
-	mapperimpl.Field("ListedNote", "", func(v *ListedFirst) *ListedNote { return &v.ListedNote }, listedNoteForm),
+	mapperimpl.Field("ListedNote", listedNoteForm.Form),
 )
 
 var listedSecondForm = mapperimpl.Struct(mapperimpl.Funcs[ListedSecond]{
 	Same: sameListedSecond, Clone: mapperimpl.Copy[ListedSecond],
 },
-	mapperimpl.Field("ListedNote", "", func(v *ListedSecond) *ListedNote { return &v.ListedNote }, listedNoteForm),
+	mapperimpl.Field("ListedNote", listedNoteForm.Form),
 )
 
-func sameListedSecond(a, b *ListedSecond) bool {
-	return a.ListedNote.No == b.ListedNote.No &&
-		a.ListedNote.Note == b.ListedNote.Note
-}
+func sameListedSecond(a, b *ListedSecond) bool { return *a == *b }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Rental) ItemizeCodec(*Rental) *mapperimpl.Codec[Rental] {
@@ -1268,178 +741,108 @@ func (*Listed) ItemizeCodec(*Listed) *mapperimpl.Codec[Listed] {
 	return &mapperimpl.Codec[Listed]{Layout: "8794cb35926acc8bf19af332", Table: listedForm}
 }
 
-type rentalLayout_changed_run_go_generate = struct {
-	_ struct{} `ddb:"table=rentals"`
-	models.Tenant
-	*Review
-	Text  string       `ddb:"sk=HEAD"`
-	Lines []RentalLine `ddb:"sk=LINE#{No:03}"`
+func _() {
+	type rentalLayout_changed_run_go_generate = struct {
+		_ struct{} `ddb:"table=rentals"`
+		models.Tenant
+		*Review
+		Text  string       `ddb:"sk=HEAD"`
+		Lines []RentalLine `ddb:"sk=LINE#{No:03}"`
+	}
+	var _ rentalLayout_changed_run_go_generate = Rental{}
+	type reviewLayout_changed_run_go_generate = struct {
+		Reviewer string `ddb:"sk=REVIEW"`
+		Score    int    `ddb:"sk=REVIEW"`
+	}
+	var _ reviewLayout_changed_run_go_generate = Review{}
+	type rentalLineLayout_changed_run_go_generate = struct {
+		models.Position
+		*Price
+	}
+	var _ rentalLineLayout_changed_run_go_generate = RentalLine{}
+	type priceLayout_changed_run_go_generate = struct {
+		Cents  int
+		Shown  []string `ddb:"-"`
+		Labels []string
+	}
+	var _ priceLayout_changed_run_go_generate = Price{}
+	type leaseLayout_changed_run_go_generate = struct {
+		_ struct{} `ddb:"table=leases"`
+		*Owned
+		Text string `ddb:"sk=HEAD"`
+	}
+	var _ leaseLayout_changed_run_go_generate = Lease{}
+	type ownedLayout_changed_run_go_generate = struct {
+		T  string
+		ID string `ddb:"pk=OWNED#{T}#{ID}"`
+	}
+	var _ ownedLayout_changed_run_go_generate = Owned{}
+	type listedLayout_changed_run_go_generate = struct {
+		_      struct{}       `ddb:"table=listed"`
+		ID     string         `ddb:"pk=LISTED#{ID}"`
+		Text   string         `ddb:"sk=HEAD"`
+		Lines  []ListedLine   `ddb:"sk=LINE#{No:03}#{Word}"`
+		Inner  []ListedNote   `ddb:"sk=NOTE#{No:03}"`
+		Outer  []ListedOuter  `ddb:"sk=OUTER#{No:03}"`
+		Both   []ListedBoth   `ddb:"sk=BOTH#{No:03}"`
+		Second []ListedSecond `ddb:"sk=SECOND#{No:03}"`
+	}
+	var _ listedLayout_changed_run_go_generate = Listed{}
+	type listedLineLayout_changed_run_go_generate = struct {
+		listed
+		No   int
+		Note string
+		Word string
+	}
+	var _ listedLineLayout_changed_run_go_generate = ListedLine{}
+	type listedLayout_changed_run_go_generate2 = struct {
+		Note  string `dynamodbav:"note"`
+		Word  string `dynamodbav:"word"`
+		Cache []int  `ddb:"-"`
+	}
+	var _ listedLayout_changed_run_go_generate2 = listed{}
+	type listedNoteLayout_changed_run_go_generate = struct {
+		No   int
+		Note string
+	}
+	var _ listedNoteLayout_changed_run_go_generate = ListedNote{}
+	type listedOuterLayout_changed_run_go_generate = struct {
+		ListedNote
+		Note string
+	}
+	var _ listedOuterLayout_changed_run_go_generate = ListedOuter{}
+	type listedBothLayout_changed_run_go_generate = struct {
+		ListedFirst
+		ListedSecond
+	}
+	var _ listedBothLayout_changed_run_go_generate = ListedBoth{}
+	type listedFirstLayout_changed_run_go_generate = struct {
+		ListedNote
+	}
+	var _ listedFirstLayout_changed_run_go_generate = ListedFirst{}
+	type listedSecondLayout_changed_run_go_generate = struct {
+		ListedNote
+	}
+	var _ listedSecondLayout_changed_run_go_generate = ListedSecond{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Rental
+		*models.Tenant
+		*Review
+		*RentalLine
+		*models.Position
+		*Price
+		*Lease
+		*Owned
+		*Listed
+		*ListedLine
+		*listed
+		*ListedNote
+		*ListedOuter
+		*ListedBoth
+		*ListedFirst
+		*ListedSecond
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ rentalLayout_changed_run_go_generate = Rental{}
-var _ mapperimpl.LacksMethods = struct {
-	*Rental
-	mapperimpl.NoMethods
-}{}
-var _ mapperimpl.LacksMethods = struct {
-	*models.Tenant
-	mapperimpl.NoMethods
-}{}
-
-type reviewLayout_changed_run_go_generate = struct {
-	Reviewer string `ddb:"sk=REVIEW"`
-	Score    int    `ddb:"sk=REVIEW"`
-}
-
-var _ reviewLayout_changed_run_go_generate = Review{}
-var _ mapperimpl.LacksMethods = struct {
-	*Review
-	mapperimpl.NoMethods
-}{}
-
-type rentalLineLayout_changed_run_go_generate = struct {
-	models.Position
-	*Price
-}
-
-var _ rentalLineLayout_changed_run_go_generate = RentalLine{}
-var _ mapperimpl.LacksMethods = struct {
-	*RentalLine
-	mapperimpl.NoMethods
-}{}
-var _ mapperimpl.LacksMethods = struct {
-	*models.Position
-	mapperimpl.NoMethods
-}{}
-
-type priceLayout_changed_run_go_generate = struct {
-	Cents  int
-	Shown  []string `ddb:"-"`
-	Labels []string
-}
-
-var _ priceLayout_changed_run_go_generate = Price{}
-var _ mapperimpl.LacksMethods = struct {
-	*Price
-	mapperimpl.NoMethods
-}{}
-
-type leaseLayout_changed_run_go_generate = struct {
-	_ struct{} `ddb:"table=leases"`
-	*Owned
-	Text string `ddb:"sk=HEAD"`
-}
-
-var _ leaseLayout_changed_run_go_generate = Lease{}
-var _ mapperimpl.LacksMethods = struct {
-	*Lease
-	mapperimpl.NoMethods
-}{}
-
-type ownedLayout_changed_run_go_generate = struct {
-	T  string
-	ID string `ddb:"pk=OWNED#{T}#{ID}"`
-}
-
-var _ ownedLayout_changed_run_go_generate = Owned{}
-var _ mapperimpl.LacksMethods = struct {
-	*Owned
-	mapperimpl.NoMethods
-}{}
-
-type listedLayout_changed_run_go_generate = struct {
-	_      struct{}       `ddb:"table=listed"`
-	ID     string         `ddb:"pk=LISTED#{ID}"`
-	Text   string         `ddb:"sk=HEAD"`
-	Lines  []ListedLine   `ddb:"sk=LINE#{No:03}#{Word}"`
-	Inner  []ListedNote   `ddb:"sk=NOTE#{No:03}"`
-	Outer  []ListedOuter  `ddb:"sk=OUTER#{No:03}"`
-	Both   []ListedBoth   `ddb:"sk=BOTH#{No:03}"`
-	Second []ListedSecond `ddb:"sk=SECOND#{No:03}"`
-}
-
-var _ listedLayout_changed_run_go_generate = Listed{}
-var _ mapperimpl.LacksMethods = struct {
-	*Listed
-	mapperimpl.NoMethods
-}{}
-
-type listedLineLayout_changed_run_go_generate = struct {
-	listed
-	No   int
-	Note string
-	Word string
-}
-
-var _ listedLineLayout_changed_run_go_generate = ListedLine{}
-var _ mapperimpl.LacksMethods = struct {
-	*ListedLine
-	mapperimpl.NoMethods
-}{}
-
-type listedLayout_changed_run_go_generate2 = struct {
-	Note  string `dynamodbav:"note"`
-	Word  string `dynamodbav:"word"`
-	Cache []int  `ddb:"-"`
-}
-
-var _ listedLayout_changed_run_go_generate2 = listed{}
-var _ mapperimpl.LacksMethods = struct {
-	*listed
-	mapperimpl.NoMethods
-}{}
-
-type listedNoteLayout_changed_run_go_generate = struct {
-	No   int
-	Note string
-}
-
-var _ listedNoteLayout_changed_run_go_generate = ListedNote{}
-var _ mapperimpl.LacksMethods = struct {
-	*ListedNote
-	mapperimpl.NoMethods
-}{}
-
-type listedOuterLayout_changed_run_go_generate = struct {
-	ListedNote
-	Note string
-}
-
-var _ listedOuterLayout_changed_run_go_generate = ListedOuter{}
-var _ mapperimpl.LacksMethods = struct {
-	*ListedOuter
-	mapperimpl.NoMethods
-}{}
-
-type listedBothLayout_changed_run_go_generate = struct {
-	ListedFirst
-	ListedSecond
-}
-
-var _ listedBothLayout_changed_run_go_generate = ListedBoth{}
-var _ mapperimpl.LacksMethods = struct {
-	*ListedBoth
-	mapperimpl.NoMethods
-}{}
-
-type listedFirstLayout_changed_run_go_generate = struct {
-	ListedNote
-}
-
-var _ listedFirstLayout_changed_run_go_generate = ListedFirst{}
-var _ mapperimpl.LacksMethods = struct {
-	*ListedFirst
-	mapperimpl.NoMethods
-}{}
-
-type listedSecondLayout_changed_run_go_generate = struct {
-	ListedNote
-}
-
-var _ listedSecondLayout_changed_run_go_generate = ListedSecond{}
-var _ mapperimpl.LacksMethods = struct {
-	*ListedSecond
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

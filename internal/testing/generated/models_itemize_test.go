@@ -23,18 +23,18 @@ func LogByID(id string) *LogKey {
 type LogKey struct{ *logNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *LogKey) Patch(changes ...field.Change[Log]) *mapper.ItemPatch[Log, Log] {
+func (n *LogKey) Patch(changes ...field.Change[Log]) *mapper.ItemPatch[Log, *Log] {
 	return mapperimpl.Patch(n.logNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *LogKey) Root() *mapper.ItemNode[Log, Log] {
+func (n *LogKey) Root() *mapper.ItemNode[Log, *Log] {
 	return mapperimpl.Item[Log, Log](mapperimpl.Items(n.logNode, 0, 1), 0)
 }
 
-// U selects the items whose sort keys begin with U#. It has the methods of a query.
-func (n *LogKey) U() *logEventQuery {
-	return &logEventQuery{logEventMethods{mapperimpl.Prefix(n.logNode, 0, "U#")}}
+// U selects the items whose sort keys begin with U#.
+func (n *LogKey) U() *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Prefix(n.logNode, 0, "U#"))
 }
 
 // Nanos selects NANOS#{At}. It has Add, Put and the methods of a query. Narrow it by Year, Month, Day, Hour, Between,
@@ -70,415 +70,431 @@ func (n *LogKey) Weeks() *logKeyWeeks { return newLogKeyWeeks(mapperimpl.Items(n
 func (n *LogKey) Years() *logKeyYears { return newLogKeyYears(mapperimpl.Items(n.logNode, 8, 1)) }
 
 // Address selects U#Address#{K}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or K.
-func (n *LogKey) Address() *logKeyAddress {
-	return &logKeyAddress{logEventItems{logEventMethods{mapperimpl.Items(n.logNode, 9, 1)}, 9}}
-}
+func (n *LogKey) Address() *logKeyAddress { return newLogKeyAddress(mapperimpl.Items(n.logNode, 9, 1)) }
 
 // Book selects U#AddressBook#{K}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or K.
-func (n *LogKey) Book() *logKeyBook {
-	return &logKeyBook{logEventItems{logEventMethods{mapperimpl.Items(n.logNode, 10, 1)}, 10}}
-}
+func (n *LogKey) Book() *logKeyBook { return newLogKeyBook(mapperimpl.Items(n.logNode, 10, 1)) }
 
 // Lists selects LIST#{List}#{At}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or List.
-func (n *LogKey) Lists() *logKeyLists {
-	return &logKeyLists{logListEventItems{logListEventMethods{mapperimpl.Items(n.logNode, 11, 1)}, 11}}
-}
+func (n *LogKey) Lists() *logKeyLists { return newLogKeyLists(mapperimpl.Items(n.logNode, 11, 1)) }
 
 // Extra selects EXTRA.
-func (n *LogKey) Extra() *mapper.ItemNode[Log, Extra] {
+func (n *LogKey) Extra() *mapper.ItemNode[Log, *Extra] {
 	return mapperimpl.Item[Log, Extra](mapperimpl.Items(n.logNode, 12, 1), 12)
 }
 
 // logKeyNanos is a selection, with the methods of a query, that can be narrowed by {At}.
 type logKeyNanos struct {
+	at *logNode
+	logEventQuery
 	logEventItems
 	logEventHours
 }
 
 func newLogKeyNanos(at *logNode) *logKeyNanos {
-	return &logKeyNanos{logEventItems{logEventMethods{at}, 1}, logEventHours{at}}
+	return &logKeyNanos{at, *mapperimpl.Elements[Event](at), logEventItems{at, 1}, logEventHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n *logKeyNanos) At(atValue time.Time) *mapper.ItemNode[Log, Event] {
-	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.TimeValue(atValue)), 1)
+func (n *logKeyNanos) At(atValue time.Time) *mapper.ItemNode[Log, *Event] {
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
 // logKeyMillis is a selection, with the methods of a query, that can be narrowed by {At:millis}.
 type logKeyMillis struct {
+	at *logNode
+	logEventQuery
 	logEventItems
 	logEventHours
 }
 
 func newLogKeyMillis(at *logNode) *logKeyMillis {
-	return &logKeyMillis{logEventItems{logEventMethods{at}, 2}, logEventHours{at}}
+	return &logKeyMillis{at, *mapperimpl.Elements[Event](at), logEventItems{at, 2}, logEventHours{at}}
 }
 
 // At narrows the selection to one {At:millis}. It has the methods of a query. Narrow it by BeginsWith or K.
 func (n *logKeyMillis) At(atValue time.Time) *logKeyMillisAt {
-	return &logKeyMillisAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+	return newLogKeyMillisAt(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(atValue)))
 }
 
 // logKeyMillisAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type logKeyMillisAt struct{ logEventMethods }
+type logKeyMillisAt struct {
+	at *logNode
+	logEventQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *logKeyMillisAt) BeginsWith(begin string) *logEventQuery {
-	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+func newLogKeyMillisAt(at *logNode) *logKeyMillisAt {
+	return &logKeyMillisAt{at, *mapperimpl.Elements[Event](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *logKeyMillisAt) BeginsWith(begin string) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // K narrows the selection to one {K}.
-func (n *logKeyMillisAt) K(k string) *mapper.ItemNode[Log, Event] {
-	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 2)
+func (n *logKeyMillisAt) K(k string) *mapper.ItemNode[Log, *Event] {
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(k)), 2)
 }
 
 // logKeySeconds is a selection, with the methods of a query, that can be narrowed by {At:seconds}.
 type logKeySeconds struct {
+	at *logNode
+	logEventQuery
 	logEventItems
 	logEventHours
 }
 
 func newLogKeySeconds(at *logNode) *logKeySeconds {
-	return &logKeySeconds{logEventItems{logEventMethods{at}, 3}, logEventHours{at}}
+	return &logKeySeconds{at, *mapperimpl.Elements[Event](at), logEventItems{at, 3}, logEventHours{at}}
 }
 
 // At narrows the selection to one {At:seconds}. It has the methods of a query. Narrow it by BeginsWith or K.
 func (n *logKeySeconds) At(atValue time.Time) *logKeySecondsAt {
-	return &logKeySecondsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+	return newLogKeySecondsAt(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(atValue)))
 }
 
 // logKeySecondsAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type logKeySecondsAt struct{ logEventMethods }
+type logKeySecondsAt struct {
+	at *logNode
+	logEventQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *logKeySecondsAt) BeginsWith(begin string) *logEventQuery {
-	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+func newLogKeySecondsAt(at *logNode) *logKeySecondsAt {
+	return &logKeySecondsAt{at, *mapperimpl.Elements[Event](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *logKeySecondsAt) BeginsWith(begin string) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // K narrows the selection to one {K}.
-func (n *logKeySecondsAt) K(k string) *mapper.ItemNode[Log, Event] {
-	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 3)
+func (n *logKeySecondsAt) K(k string) *mapper.ItemNode[Log, *Event] {
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(k)), 3)
 }
 
 // logKeyUnix is a selection, with the methods of a query, that can be narrowed by {At:unix}.
 type logKeyUnix struct {
+	at *logNode
+	logEventQuery
 	logEventItems
 	logEventHours
 }
 
 func newLogKeyUnix(at *logNode) *logKeyUnix {
-	return &logKeyUnix{logEventItems{logEventMethods{at}, 4}, logEventHours{at}}
+	return &logKeyUnix{at, *mapperimpl.Elements[Event](at), logEventItems{at, 4}, logEventHours{at}}
 }
 
 // At narrows the selection to one {At:unix}. It has the methods of a query. Narrow it by BeginsWith or K.
 func (n *logKeyUnix) At(atValue time.Time) *logKeyUnixAt {
-	return &logKeyUnixAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+	return newLogKeyUnixAt(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(atValue)))
 }
 
 // logKeyUnixAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type logKeyUnixAt struct{ logEventMethods }
+type logKeyUnixAt struct {
+	at *logNode
+	logEventQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *logKeyUnixAt) BeginsWith(begin string) *logEventQuery {
-	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+func newLogKeyUnixAt(at *logNode) *logKeyUnixAt {
+	return &logKeyUnixAt{at, *mapperimpl.Elements[Event](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *logKeyUnixAt) BeginsWith(begin string) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // K narrows the selection to one {K}.
-func (n *logKeyUnixAt) K(k string) *mapper.ItemNode[Log, Event] {
-	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 4)
+func (n *logKeyUnixAt) K(k string) *mapper.ItemNode[Log, *Event] {
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(k)), 4)
 }
 
 // logKeyDates is a selection, with the methods of a query, that can be narrowed by {At:date}.
 type logKeyDates struct {
+	at *logNode
+	logEventQuery
 	logEventItems
 	logEventDays
 }
 
 func newLogKeyDates(at *logNode) *logKeyDates {
-	return &logKeyDates{logEventItems{logEventMethods{at}, 5}, logEventDays{at}}
+	return &logKeyDates{at, *mapperimpl.Elements[Event](at), logEventItems{at, 5}, logEventDays{at}}
 }
 
 // At narrows the selection to one {At:date}. It has the methods of a query. Narrow it by BeginsWith or K.
 func (n *logKeyDates) At(atValue time.Time) *logKeyDatesAt {
-	return &logKeyDatesAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+	return newLogKeyDatesAt(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(atValue)))
 }
 
 // logKeyDatesAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type logKeyDatesAt struct{ logEventMethods }
+type logKeyDatesAt struct {
+	at *logNode
+	logEventQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *logKeyDatesAt) BeginsWith(begin string) *logEventQuery {
-	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+func newLogKeyDatesAt(at *logNode) *logKeyDatesAt {
+	return &logKeyDatesAt{at, *mapperimpl.Elements[Event](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *logKeyDatesAt) BeginsWith(begin string) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // K narrows the selection to one {K}.
-func (n *logKeyDatesAt) K(k string) *mapper.ItemNode[Log, Event] {
-	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 5)
+func (n *logKeyDatesAt) K(k string) *mapper.ItemNode[Log, *Event] {
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(k)), 5)
 }
 
 // logKeyMonths is a selection, with the methods of a query, that can be narrowed by {At:month}.
 type logKeyMonths struct {
+	at *logNode
+	logEventQuery
 	logEventItems
 	logEventMonths
 }
 
 func newLogKeyMonths(at *logNode) *logKeyMonths {
-	return &logKeyMonths{logEventItems{logEventMethods{at}, 6}, logEventMonths{at}}
+	return &logKeyMonths{at, *mapperimpl.Elements[Event](at), logEventItems{at, 6}, logEventMonths{at}}
 }
 
 // At narrows the selection to one {At:month}. It has the methods of a query. Narrow it by BeginsWith or K.
 func (n *logKeyMonths) At(atValue time.Time) *logKeyMonthsAt {
-	return &logKeyMonthsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+	return newLogKeyMonthsAt(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(atValue)))
 }
 
 // logKeyMonthsAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type logKeyMonthsAt struct{ logEventMethods }
+type logKeyMonthsAt struct {
+	at *logNode
+	logEventQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *logKeyMonthsAt) BeginsWith(begin string) *logEventQuery {
-	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+func newLogKeyMonthsAt(at *logNode) *logKeyMonthsAt {
+	return &logKeyMonthsAt{at, *mapperimpl.Elements[Event](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *logKeyMonthsAt) BeginsWith(begin string) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // K narrows the selection to one {K}.
-func (n *logKeyMonthsAt) K(k string) *mapper.ItemNode[Log, Event] {
-	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 6)
+func (n *logKeyMonthsAt) K(k string) *mapper.ItemNode[Log, *Event] {
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(k)), 6)
 }
 
 // logKeyWeeks is a selection, with the methods of a query, that can be narrowed by {At:week}.
 type logKeyWeeks struct {
+	at *logNode
+	logEventQuery
 	logEventItems
 	logEventWeeks
 }
 
 func newLogKeyWeeks(at *logNode) *logKeyWeeks {
-	return &logKeyWeeks{logEventItems{logEventMethods{at}, 7}, logEventWeeks{at}}
+	return &logKeyWeeks{at, *mapperimpl.Elements[Event](at), logEventItems{at, 7}, logEventWeeks{at}}
 }
 
 // At narrows the selection to one {At:week}. It has the methods of a query. Narrow it by BeginsWith or K.
 func (n *logKeyWeeks) At(atValue time.Time) *logKeyWeeksAt {
-	return &logKeyWeeksAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+	return newLogKeyWeeksAt(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(atValue)))
 }
 
 // logKeyWeeksAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type logKeyWeeksAt struct{ logEventMethods }
+type logKeyWeeksAt struct {
+	at *logNode
+	logEventQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *logKeyWeeksAt) BeginsWith(begin string) *logEventQuery {
-	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+func newLogKeyWeeksAt(at *logNode) *logKeyWeeksAt {
+	return &logKeyWeeksAt{at, *mapperimpl.Elements[Event](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *logKeyWeeksAt) BeginsWith(begin string) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // K narrows the selection to one {K}.
-func (n *logKeyWeeksAt) K(k string) *mapper.ItemNode[Log, Event] {
-	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 7)
+func (n *logKeyWeeksAt) K(k string) *mapper.ItemNode[Log, *Event] {
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(k)), 7)
 }
 
 // logKeyYears is a selection, with the methods of a query, that can be narrowed by {At:year}.
 type logKeyYears struct {
+	at *logNode
+	logEventQuery
 	logEventItems
 	logEventYears
 }
 
 func newLogKeyYears(at *logNode) *logKeyYears {
-	return &logKeyYears{logEventItems{logEventMethods{at}, 8}, logEventYears{at}}
+	return &logKeyYears{at, *mapperimpl.Elements[Event](at), logEventItems{at, 8}, logEventYears{at}}
 }
 
 // At narrows the selection to one {At:year}. It has the methods of a query. Narrow it by BeginsWith or K.
 func (n *logKeyYears) At(atValue time.Time) *logKeyYearsAt {
-	return &logKeyYearsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+	return newLogKeyYearsAt(mapperimpl.Next(n.at, 3, mapperimpl.TimeValue(atValue)))
 }
 
 // logKeyYearsAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type logKeyYearsAt struct{ logEventMethods }
+type logKeyYearsAt struct {
+	at *logNode
+	logEventQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *logKeyYearsAt) BeginsWith(begin string) *logEventQuery {
-	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+func newLogKeyYearsAt(at *logNode) *logKeyYearsAt {
+	return &logKeyYearsAt{at, *mapperimpl.Elements[Event](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *logKeyYearsAt) BeginsWith(begin string) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // K narrows the selection to one {K}.
-func (n *logKeyYearsAt) K(k string) *mapper.ItemNode[Log, Event] {
-	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 8)
+func (n *logKeyYearsAt) K(k string) *mapper.ItemNode[Log, *Event] {
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(k)), 8)
 }
 
 // logKeyAddress is a selection, with the methods of a query, that can be narrowed by {K}.
-type logKeyAddress struct{ logEventItems }
+type logKeyAddress struct {
+	at *logNode
+	logEventQuery
+	logEventItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *logKeyAddress) BeginsWith(begin string) *logEventQuery {
-	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+func newLogKeyAddress(at *logNode) *logKeyAddress {
+	return &logKeyAddress{at, *mapperimpl.Elements[Event](at), logEventItems{at, 9}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *logKeyAddress) BeginsWith(begin string) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // K narrows the selection to one {K}.
-func (n *logKeyAddress) K(k string) *mapper.ItemNode[Log, Event] {
-	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 9)
+func (n *logKeyAddress) K(k string) *mapper.ItemNode[Log, *Event] {
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(k)), 9)
 }
 
 // logKeyBook is a selection, with the methods of a query, that can be narrowed by {K}.
-type logKeyBook struct{ logEventItems }
+type logKeyBook struct {
+	at *logNode
+	logEventQuery
+	logEventItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *logKeyBook) BeginsWith(begin string) *logEventQuery {
-	return &logEventQuery{logEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+func newLogKeyBook(at *logNode) *logKeyBook {
+	return &logKeyBook{at, *mapperimpl.Elements[Event](at), logEventItems{at, 10}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *logKeyBook) BeginsWith(begin string) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // K narrows the selection to one {K}.
-func (n *logKeyBook) K(k string) *mapper.ItemNode[Log, Event] {
-	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 10)
+func (n *logKeyBook) K(k string) *mapper.ItemNode[Log, *Event] {
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(k)), 10)
 }
 
 // logKeyLists is a selection, with the methods of a query, that can be narrowed by {List}.
-type logKeyLists struct{ logListEventItems }
+type logKeyLists struct {
+	at *logNode
+	logListEventQuery
+	logListEventItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *logKeyLists) BeginsWith(begin string) *logListEventQuery {
-	return &logListEventQuery{logListEventMethods{mapperimpl.BeginsWith(n.logNode, begin)}}
+func newLogKeyLists(at *logNode) *logKeyLists {
+	return &logKeyLists{at, *mapperimpl.Elements[ListEvent](at), logListEventItems{at, 11}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *logKeyLists) BeginsWith(begin string) *query.Elements[Log, ListEvent] {
+	return mapperimpl.Elements[ListEvent](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // List narrows the selection to one {List}. It has the methods of a query. Narrow it by Year, Month, Day, Hour,
 // Between, Before, Since or At.
 func (n *logKeyLists) List(list string) *logKeyListsList {
-	return newLogKeyListsList(mapperimpl.Next(n.logNode, 3, mapperimpl.StringValue(list)))
+	return newLogKeyListsList(mapperimpl.Next(n.at, 3, mapperimpl.StringValue(list)))
 }
 
 // logKeyListsList is a selection, with the methods of a query, that can be narrowed by {At}.
 type logKeyListsList struct {
-	logListEventMethods
+	at *logNode
+	logListEventQuery
 	logListEventHours
 }
 
 func newLogKeyListsList(at *logNode) *logKeyListsList {
-	return &logKeyListsList{logListEventMethods{at}, logListEventHours{at}}
+	return &logKeyListsList{at, *mapperimpl.Elements[ListEvent](at), logListEventHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n *logKeyListsList) At(atValue time.Time) *mapper.ItemNode[Log, ListEvent] {
-	return mapperimpl.Element[Log, ListEvent](mapperimpl.Next(n.logNode, 4, mapperimpl.TimeValue(atValue)), 11)
+func (n *logKeyListsList) At(atValue time.Time) *mapper.ItemNode[Log, *ListEvent] {
+	return mapperimpl.Element[Log, ListEvent](mapperimpl.Next(n.at, 4, mapperimpl.TimeValue(atValue)), 11)
 }
 
 type logNode = query.Node[Log]
 
-type logEventMethods struct{ *logNode }
-
-// Query returns the query, which has more methods than these.
-func (n *logEventMethods) Query() *query.Query[Log, Event] { return query.Of[Event](n.logNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *logEventMethods) All(
-	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
-) iter.Seq2[Event, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *logEventMethods) Refs(
-	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Event], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *logEventMethods) Collect(
-	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
-) ([]Event, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *logEventMethods) Page(
-	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
-) (*query.Page[Event], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *logEventMethods) Count(ctx context.Context, src query.Source[Log], options ...query.ReadOption) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *logEventMethods) Plan(src query.Source[Log], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *logEventMethods) Filter(conditions ...field.Condition[Event]) *query.Query[Log, Event] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *logEventMethods) Project(fields ...field.Of[Event]) *query.Query[Log, Event] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *logEventMethods) Limit(first int) *query.Query[Log, Event] { return n.Query().Limit(first) }
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *logEventMethods) Reverse() *query.Query[Log, Event] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *logEventMethods) After(page query.Cursor) *query.Query[Log, Event] {
-	return n.Query().After(page)
-}
-
-// logEventQuery is a selection of elements, and has the methods of a query.
-type logEventQuery struct{ logEventMethods }
+type logEventQuery = query.Elements[Log, Event]
 
 type logEventItems struct {
-	logEventMethods
+	base *logNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *logEventItems) Add(element Event) *mapper.Patch[Log] {
-	return mapperimpl.Add(n.logNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *logEventItems) Put(element Event) *mapper.Patch[Log] {
-	return mapperimpl.Put(n.logNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
 
 type logEventHours struct{ base *logNode }
 
-func (n *logEventHours) of(at *logNode) *logEventQuery { return &logEventQuery{logEventMethods{at}} }
-
 // Year selects the items of a year, in UTC or a location.
-func (n *logEventHours) Year(year int, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *logEventHours) Year(year int, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *logEventHours) Month(year int, month time.Month, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *logEventHours) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *logEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *logEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *logEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+func (n *logEventHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logEventHours) Between(from, to time.Time) *logEventQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *logEventHours) Between(from, to time.Time) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logEventHours) Before(to time.Time) *logEventQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *logEventHours) Before(to time.Time) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *logEventHours) Since(from time.Time) *logEventHoursSince {
-	return &logEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &logEventHoursSince{*mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // logEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -489,40 +505,40 @@ type logEventHoursSince struct {
 }
 
 // Before selects those before another time.
-func (n *logEventHoursSince) Before(to time.Time) *logEventQuery { return n.times.Between(n.from, to) }
+func (n *logEventHoursSince) Before(to time.Time) *query.Elements[Log, Event] {
+	return n.times.Between(n.from, to)
+}
 
 type logEventDays struct{ base *logNode }
 
-func (n *logEventDays) of(at *logNode) *logEventQuery { return &logEventQuery{logEventMethods{at}} }
-
 // Year selects the items of a year, in UTC or a location.
-func (n *logEventDays) Year(year int, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *logEventDays) Year(year int, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *logEventDays) Month(year int, month time.Month, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *logEventDays) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *logEventDays) Day(year int, month time.Month, day int, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *logEventDays) Day(year int, month time.Month, day int, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logEventDays) Between(from, to time.Time) *logEventQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *logEventDays) Between(from, to time.Time) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logEventDays) Before(to time.Time) *logEventQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *logEventDays) Before(to time.Time) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *logEventDays) Since(from time.Time) *logEventDaysSince {
-	return &logEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &logEventDaysSince{*mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // logEventDaysSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -533,35 +549,35 @@ type logEventDaysSince struct {
 }
 
 // Before selects those before another time.
-func (n *logEventDaysSince) Before(to time.Time) *logEventQuery { return n.times.Between(n.from, to) }
+func (n *logEventDaysSince) Before(to time.Time) *query.Elements[Log, Event] {
+	return n.times.Between(n.from, to)
+}
 
 type logEventMonths struct{ base *logNode }
 
-func (n *logEventMonths) of(at *logNode) *logEventQuery { return &logEventQuery{logEventMethods{at}} }
-
 // Year selects the items of a year, in UTC or a location.
-func (n *logEventMonths) Year(year int, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *logEventMonths) Year(year int, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *logEventMonths) Month(year int, month time.Month, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *logEventMonths) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logEventMonths) Between(from, to time.Time) *logEventQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *logEventMonths) Between(from, to time.Time) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logEventMonths) Before(to time.Time) *logEventQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *logEventMonths) Before(to time.Time) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *logEventMonths) Since(from time.Time) *logEventMonthsSince {
-	return &logEventMonthsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &logEventMonthsSince{*mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // logEventMonthsSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -572,35 +588,35 @@ type logEventMonthsSince struct {
 }
 
 // Before selects those before another time.
-func (n *logEventMonthsSince) Before(to time.Time) *logEventQuery { return n.times.Between(n.from, to) }
+func (n *logEventMonthsSince) Before(to time.Time) *query.Elements[Log, Event] {
+	return n.times.Between(n.from, to)
+}
 
 type logEventWeeks struct{ base *logNode }
 
-func (n *logEventWeeks) of(at *logNode) *logEventQuery { return &logEventQuery{logEventMethods{at}} }
-
 // Year selects the items of a year, in UTC or a location.
-func (n *logEventWeeks) Year(year int, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *logEventWeeks) Year(year int, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year))
 }
 
 // Week selects the items of an ISO 8601 week, which begins on Monday, in UTC or a location.
-func (n *logEventWeeks) Week(year, week int, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Week(n.base, in, year, week))
+func (n *logEventWeeks) Week(year, week int, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Week(n.base, in, year, week))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logEventWeeks) Between(from, to time.Time) *logEventQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *logEventWeeks) Between(from, to time.Time) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logEventWeeks) Before(to time.Time) *logEventQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *logEventWeeks) Before(to time.Time) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *logEventWeeks) Since(from time.Time) *logEventWeeksSince {
-	return &logEventWeeksSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &logEventWeeksSince{*mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // logEventWeeksSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -611,30 +627,30 @@ type logEventWeeksSince struct {
 }
 
 // Before selects those before another time.
-func (n *logEventWeeksSince) Before(to time.Time) *logEventQuery { return n.times.Between(n.from, to) }
+func (n *logEventWeeksSince) Before(to time.Time) *query.Elements[Log, Event] {
+	return n.times.Between(n.from, to)
+}
 
 type logEventYears struct{ base *logNode }
 
-func (n *logEventYears) of(at *logNode) *logEventQuery { return &logEventQuery{logEventMethods{at}} }
-
 // Year selects the items of a year, in UTC or a location.
-func (n *logEventYears) Year(year int, in ...*time.Location) *logEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *logEventYears) Year(year int, in ...*time.Location) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logEventYears) Between(from, to time.Time) *logEventQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *logEventYears) Between(from, to time.Time) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logEventYears) Before(to time.Time) *logEventQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *logEventYears) Before(to time.Time) *query.Elements[Log, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *logEventYears) Since(from time.Time) *logEventYearsSince {
-	return &logEventYearsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &logEventYearsSince{*mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // logEventYearsSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -645,138 +661,66 @@ type logEventYearsSince struct {
 }
 
 // Before selects those before another time.
-func (n *logEventYearsSince) Before(to time.Time) *logEventQuery { return n.times.Between(n.from, to) }
-
-type logListEventMethods struct{ *logNode }
-
-// Query returns the query, which has more methods than these.
-func (n *logListEventMethods) Query() *query.Query[Log, ListEvent] {
-	return query.Of[ListEvent](n.logNode)
+func (n *logEventYearsSince) Before(to time.Time) *query.Elements[Log, Event] {
+	return n.times.Between(n.from, to)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *logListEventMethods) All(
-	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
-) iter.Seq2[ListEvent, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *logListEventMethods) Refs(
-	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
-) iter.Seq2[query.Ref[ListEvent], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *logListEventMethods) Collect(
-	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
-) ([]ListEvent, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *logListEventMethods) Page(
-	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
-) (*query.Page[ListEvent], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *logListEventMethods) Count(
-	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *logListEventMethods) Plan(src query.Source[Log], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *logListEventMethods) Filter(conditions ...field.Condition[ListEvent]) *query.Query[Log, ListEvent] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *logListEventMethods) Project(fields ...field.Of[ListEvent]) *query.Query[Log, ListEvent] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *logListEventMethods) Limit(first int) *query.Query[Log, ListEvent] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *logListEventMethods) Reverse() *query.Query[Log, ListEvent] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *logListEventMethods) After(page query.Cursor) *query.Query[Log, ListEvent] {
-	return n.Query().After(page)
-}
+type logListEventQuery = query.Elements[Log, ListEvent]
 
 type logListEventItems struct {
-	logListEventMethods
+	base *logNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *logListEventItems) Add(element ListEvent) *mapper.Patch[Log] {
-	return mapperimpl.Add(n.logNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *logListEventItems) Put(element ListEvent) *mapper.Patch[Log] {
-	return mapperimpl.Put(n.logNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// logListEventQuery is a selection of elements, and has the methods of a query.
-type logListEventQuery struct{ logListEventMethods }
 
 type logListEventHours struct{ base *logNode }
 
-func (n *logListEventHours) of(at *logNode) *logListEventQuery {
-	return &logListEventQuery{logListEventMethods{at}}
-}
-
 // Year selects the items of a year, in UTC or a location.
-func (n *logListEventHours) Year(year int, in ...*time.Location) *logListEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *logListEventHours) Year(year int, in ...*time.Location) *query.Elements[Log, ListEvent] {
+	return mapperimpl.Elements[ListEvent](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *logListEventHours) Month(year int, month time.Month, in ...*time.Location) *logListEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *logListEventHours) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Log, ListEvent] {
+	return mapperimpl.Elements[ListEvent](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *logListEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *logListEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *logListEventHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) *query.Elements[Log, ListEvent] {
+	return mapperimpl.Elements[ListEvent](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *logListEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *logListEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+func (n *logListEventHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) *query.Elements[Log, ListEvent] {
+	return mapperimpl.Elements[ListEvent](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *logListEventHours) Between(from, to time.Time) *logListEventQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *logListEventHours) Between(from, to time.Time) *query.Elements[Log, ListEvent] {
+	return mapperimpl.Elements[ListEvent](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *logListEventHours) Before(to time.Time) *logListEventQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *logListEventHours) Before(to time.Time) *query.Elements[Log, ListEvent] {
+	return mapperimpl.Elements[ListEvent](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *logListEventHours) Since(from time.Time) *logListEventHoursSince {
-	return &logListEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &logListEventHoursSince{*mapperimpl.Elements[ListEvent](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // logListEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -787,7 +731,7 @@ type logListEventHoursSince struct {
 }
 
 // Before selects those before another time.
-func (n *logListEventHoursSince) Before(to time.Time) *logListEventQuery {
+func (n *logListEventHoursSince) Before(to time.Time) *query.Elements[Log, ListEvent] {
 	return n.times.Between(n.from, to)
 }
 
@@ -810,12 +754,12 @@ func VisitBySite(site string) *visitQuery {
 type VisitKey struct{ *visitNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *VisitKey) Patch(changes ...field.Change[Visit]) *mapper.ItemPatch[Visit, Visit] {
+func (n *VisitKey) Patch(changes ...field.Change[Visit]) *mapper.ItemPatch[Visit, *Visit] {
 	return mapperimpl.Patch(n.visitNode, changes)
 }
 
 // Root selects the root item, {At:seconds}#{User}.
-func (n *VisitKey) Root() *mapper.ItemNode[Visit, Visit] {
+func (n *VisitKey) Root() *mapper.ItemNode[Visit, *Visit] {
 	return mapperimpl.Item[Visit, Visit](mapperimpl.Items(n.visitNode, 0, 3), 0)
 }
 
@@ -922,48 +866,46 @@ type visitEntitiesQueries = query.Query[Visit, Visit]
 
 type visitEntitiesHours struct{ base *visitNode }
 
-func (n *visitEntitiesHours) of(at *visitNode) *query.Query[Visit, Visit] { return query.Of[Visit](at) }
-
 // Year selects the items of a year, in UTC or a location.
 func (n *visitEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Period(n.base, in, year))
+	return query.Of[Visit](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
 func (n *visitEntitiesHours) Month(year int, month time.Month, in ...*time.Location) *query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+	return query.Of[Visit](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
 func (n *visitEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+	return query.Of[Visit](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
 func (n *visitEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
 ) *query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+	return query.Of[Visit](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
 func (n *visitEntitiesHours) Between(from, to time.Time) *query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+	return query.Of[Visit](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
 func (n *visitEntitiesHours) Before(to time.Time) *query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+	return query.Of[Visit](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *visitEntitiesHours) Since(from time.Time) *visitEntitiesHoursSince {
-	return &visitEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &visitEntitiesHoursSince{*query.Of[Visit](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // visitEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type visitEntitiesHoursSince struct {
-	*visitEntitiesQueries
+	visitEntitiesQueries
 	times *visitEntitiesHours
 	from  time.Time
 }
@@ -987,12 +929,12 @@ func TicketByQueue(queue string) *ticketQuery {
 type TicketKey struct{ *ticketNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *TicketKey) Patch(changes ...field.Change[Ticket]) *mapper.ItemPatch[Ticket, Ticket] {
+func (n *TicketKey) Patch(changes ...field.Change[Ticket]) *mapper.ItemPatch[Ticket, *Ticket] {
 	return mapperimpl.Patch(n.ticketNode, changes)
 }
 
 // Root selects the root item, T#{N:04}.
-func (n *TicketKey) Root() *mapper.ItemNode[Ticket, Ticket] {
+func (n *TicketKey) Root() *mapper.ItemNode[Ticket, *Ticket] {
 	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 0, 2), 0)
 }
 
@@ -1014,17 +956,19 @@ func newTicketQuery(at *ticketNode) *ticketQuery {
 
 // ticketKeyNotes is a selection, with the methods of a query, that can be narrowed by {Line:02}.
 type ticketKeyNotes struct {
+	at *ticketNode
+	ticketNoteQuery
 	ticketNoteItems
 	ticketNoteIntValues
 }
 
 func newTicketKeyNotes(at *ticketNode) *ticketKeyNotes {
-	return &ticketKeyNotes{ticketNoteItems{ticketNoteMethods{at}, 1}, ticketNoteIntValues{at}}
+	return &ticketKeyNotes{at, *mapperimpl.Elements[Note](at), ticketNoteItems{at, 1}, ticketNoteIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:02}.
-func (n *ticketKeyNotes) Line(line int) *mapper.ItemNode[Ticket, Note] {
-	return mapperimpl.Element[Ticket, Note](mapperimpl.Next(n.ticketNode, 4, mapperimpl.IntValue(line)), 1)
+func (n *ticketKeyNotes) Line(line int) *mapper.ItemNode[Ticket, *Note] {
+	return mapperimpl.Element[Ticket, Note](mapperimpl.Next(n.at, 4, mapperimpl.IntValue(line)), 1)
 }
 
 type ticketNode = query.Node[Ticket]
@@ -1105,133 +1049,53 @@ func (n *ticketEntitiesFlatQuery) Roots() *query.Query[Ticket, Ticket] { return 
 
 type ticketEntitiesIntValues struct{ base *ticketNode }
 
-func (n *ticketEntitiesIntValues) of(at *ticketNode) *query.Query[Ticket, Ticket] {
-	return query.Of[Ticket](at)
-}
-
 // Between selects the items from one value to another, both included.
 func (n *ticketEntitiesIntValues) Between(from, to int) *query.Query[Ticket, Ticket] {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+	return query.Of[Ticket](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
 func (n *ticketEntitiesIntValues) AtLeast(from int) *query.Query[Ticket, Ticket] {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+	return query.Of[Ticket](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
 func (n *ticketEntitiesIntValues) AtMost(to int) *query.Query[Ticket, Ticket] {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+	return query.Of[Ticket](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
-type ticketNoteMethods struct{ *ticketNode }
-
-// Query returns the query, which has more methods than these.
-func (n *ticketNoteMethods) Query() *query.Query[Ticket, Note] { return query.Of[Note](n.ticketNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *ticketNoteMethods) All(
-	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
-) iter.Seq2[Note, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *ticketNoteMethods) Refs(
-	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Note], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *ticketNoteMethods) Collect(
-	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
-) ([]Note, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *ticketNoteMethods) Page(
-	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
-) (*query.Page[Note], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *ticketNoteMethods) Count(
-	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *ticketNoteMethods) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *ticketNoteMethods) Filter(conditions ...field.Condition[Note]) *query.Query[Ticket, Note] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *ticketNoteMethods) Project(fields ...field.Of[Note]) *query.Query[Ticket, Note] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *ticketNoteMethods) Limit(first int) *query.Query[Ticket, Note] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *ticketNoteMethods) Reverse() *query.Query[Ticket, Note] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *ticketNoteMethods) After(page query.Cursor) *query.Query[Ticket, Note] {
-	return n.Query().After(page)
-}
+type ticketNoteQuery = query.Elements[Ticket, Note]
 
 type ticketNoteItems struct {
-	ticketNoteMethods
+	base *ticketNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *ticketNoteItems) Add(element Note) *mapper.Patch[Ticket] {
-	return mapperimpl.Add(n.ticketNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *ticketNoteItems) Put(element Note) *mapper.Patch[Ticket] {
-	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// ticketNoteQuery is a selection of elements, and has the methods of a query.
-type ticketNoteQuery struct{ ticketNoteMethods }
 
 type ticketNoteIntValues struct{ base *ticketNode }
 
-func (n *ticketNoteIntValues) of(at *ticketNode) *ticketNoteQuery {
-	return &ticketNoteQuery{ticketNoteMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *ticketNoteIntValues) Between(from, to int) *ticketNoteQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *ticketNoteIntValues) Between(from, to int) *query.Elements[Ticket, Note] {
+	return mapperimpl.Elements[Note](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *ticketNoteIntValues) AtLeast(from int) *ticketNoteQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *ticketNoteIntValues) AtLeast(from int) *query.Elements[Ticket, Note] {
+	return mapperimpl.Elements[Note](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *ticketNoteIntValues) AtMost(to int) *ticketNoteQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *ticketNoteIntValues) AtMost(to int) *query.Elements[Ticket, Note] {
+	return mapperimpl.Elements[Note](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // HappeningByAtID selects the Happening with the keys DAY#{At:date} and {At}#{ID}.
@@ -1249,12 +1113,12 @@ func HappeningByAt(atValue time.Time) *happeningQuery {
 type HappeningKey struct{ *happeningNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *HappeningKey) Patch(changes ...field.Change[Happening]) *mapper.ItemPatch[Happening, Happening] {
+func (n *HappeningKey) Patch(changes ...field.Change[Happening]) *mapper.ItemPatch[Happening, *Happening] {
 	return mapperimpl.Patch(n.happeningNode, changes)
 }
 
 // Root selects the root item, {At}#{ID}.
-func (n *HappeningKey) Root() *mapper.ItemNode[Happening, Happening] {
+func (n *HappeningKey) Root() *mapper.ItemNode[Happening, *Happening] {
 	return mapperimpl.Item[Happening, Happening](mapperimpl.Items(n.happeningNode, 0, 3), 0)
 }
 
@@ -1371,54 +1235,50 @@ type happeningEntitiesQueries = query.Query[Happening, Happening]
 
 type happeningEntitiesHours struct{ base *happeningNode }
 
-func (n *happeningEntitiesHours) of(at *happeningNode) *query.Query[Happening, Happening] {
-	return query.Of[Happening](at)
-}
-
 // Year selects the items of a year, in UTC or a location.
 func (n *happeningEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Period(n.base, in, year))
+	return query.Of[Happening](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
 func (n *happeningEntitiesHours) Month(
 	year int, month time.Month, in ...*time.Location,
 ) *query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+	return query.Of[Happening](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
 func (n *happeningEntitiesHours) Day(
 	year int, month time.Month, day int, in ...*time.Location,
 ) *query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+	return query.Of[Happening](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
 func (n *happeningEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
 ) *query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+	return query.Of[Happening](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
 func (n *happeningEntitiesHours) Between(from, to time.Time) *query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+	return query.Of[Happening](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
 func (n *happeningEntitiesHours) Before(to time.Time) *query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+	return query.Of[Happening](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *happeningEntitiesHours) Since(from time.Time) *happeningEntitiesHoursSince {
-	return &happeningEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &happeningEntitiesHoursSince{*query.Of[Happening](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // happeningEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type happeningEntitiesHoursSince struct {
-	*happeningEntitiesQueries
+	happeningEntitiesQueries
 	times *happeningEntitiesHours
 	from  time.Time
 }
@@ -1437,12 +1297,12 @@ func ShelfByID(id string) *ShelfKey {
 type ShelfKey struct{ *shelfNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ShelfKey) Patch(changes ...field.Change[Shelf]) *mapper.ItemPatch[Shelf, Shelf] {
+func (n *ShelfKey) Patch(changes ...field.Change[Shelf]) *mapper.ItemPatch[Shelf, *Shelf] {
 	return mapperimpl.Patch(n.shelfNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *ShelfKey) Root() *mapper.ItemNode[Shelf, Shelf] {
+func (n *ShelfKey) Root() *mapper.ItemNode[Shelf, *Shelf] {
 	return mapperimpl.Item[Shelf, Shelf](mapperimpl.Items(n.shelfNode, 0, 1), 0)
 }
 
@@ -1453,168 +1313,101 @@ func (n *ShelfKey) Books() *shelfKeyBooks {
 }
 
 // Session selects SESSION.
-func (n *ShelfKey) Session() *mapper.ItemNode[Shelf, Session] {
+func (n *ShelfKey) Session() *mapper.ItemNode[Shelf, *Session] {
 	return mapperimpl.Item[Shelf, Session](mapperimpl.Items(n.shelfNode, 2, 1), 2)
 }
 
 // Notes selects NOTES.
-func (n *ShelfKey) Notes() *mapper.ItemNode[Shelf, Extra] {
+func (n *ShelfKey) Notes() *mapper.ItemNode[Shelf, *Extra] {
 	return mapperimpl.Item[Shelf, Extra](mapperimpl.Items(n.shelfNode, 3, 1), 3)
 }
 
 // shelfKeyBooks is a selection, with the methods of a query, that can be narrowed by {At:date}.
 type shelfKeyBooks struct {
+	at *shelfNode
+	shelfEventQuery
 	shelfEventItems
 	shelfEventDays
 }
 
 func newShelfKeyBooks(at *shelfNode) *shelfKeyBooks {
-	return &shelfKeyBooks{shelfEventItems{shelfEventMethods{at}, 1}, shelfEventDays{at}}
+	return &shelfKeyBooks{at, *mapperimpl.Elements[Event](at), shelfEventItems{at, 1}, shelfEventDays{at}}
 }
 
 // At narrows the selection to one {At:date}. It has the methods of a query. Narrow it by BeginsWith or K.
 func (n *shelfKeyBooks) At(atValue time.Time) *shelfKeyBooksAt {
-	return &shelfKeyBooksAt{shelfEventMethods{mapperimpl.Next(n.shelfNode, 2, mapperimpl.TimeValue(atValue))}}
+	return newShelfKeyBooksAt(mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
 
 // shelfKeyBooksAt is a selection, with the methods of a query, that can be narrowed by {K}.
-type shelfKeyBooksAt struct{ shelfEventMethods }
+type shelfKeyBooksAt struct {
+	at *shelfNode
+	shelfEventQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *shelfKeyBooksAt) BeginsWith(begin string) *shelfEventQuery {
-	return &shelfEventQuery{shelfEventMethods{mapperimpl.BeginsWith(n.shelfNode, begin)}}
+func newShelfKeyBooksAt(at *shelfNode) *shelfKeyBooksAt {
+	return &shelfKeyBooksAt{at, *mapperimpl.Elements[Event](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *shelfKeyBooksAt) BeginsWith(begin string) *query.Elements[Shelf, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // K narrows the selection to one {K}.
-func (n *shelfKeyBooksAt) K(k string) *mapper.ItemNode[Shelf, Event] {
-	return mapperimpl.Element[Shelf, Event](mapperimpl.Next(n.shelfNode, 3, mapperimpl.StringValue(k)), 1)
+func (n *shelfKeyBooksAt) K(k string) *mapper.ItemNode[Shelf, *Event] {
+	return mapperimpl.Element[Shelf, Event](mapperimpl.Next(n.at, 3, mapperimpl.StringValue(k)), 1)
 }
 
 type shelfNode = query.Node[Shelf]
 
-type shelfEventMethods struct{ *shelfNode }
-
-// Query returns the query, which has more methods than these.
-func (n *shelfEventMethods) Query() *query.Query[Shelf, Event] { return query.Of[Event](n.shelfNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *shelfEventMethods) All(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) iter.Seq2[Event, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *shelfEventMethods) Refs(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Event], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *shelfEventMethods) Collect(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) ([]Event, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *shelfEventMethods) Page(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) (*query.Page[Event], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *shelfEventMethods) Count(
-	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *shelfEventMethods) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *shelfEventMethods) Filter(conditions ...field.Condition[Event]) *query.Query[Shelf, Event] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *shelfEventMethods) Project(fields ...field.Of[Event]) *query.Query[Shelf, Event] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *shelfEventMethods) Limit(first int) *query.Query[Shelf, Event] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *shelfEventMethods) Reverse() *query.Query[Shelf, Event] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *shelfEventMethods) After(page query.Cursor) *query.Query[Shelf, Event] {
-	return n.Query().After(page)
-}
+type shelfEventQuery = query.Elements[Shelf, Event]
 
 type shelfEventItems struct {
-	shelfEventMethods
+	base *shelfNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *shelfEventItems) Add(element Event) *mapper.Patch[Shelf] {
-	return mapperimpl.Add(n.shelfNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *shelfEventItems) Put(element Event) *mapper.Patch[Shelf] {
-	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// shelfEventQuery is a selection of elements, and has the methods of a query.
-type shelfEventQuery struct{ shelfEventMethods }
 
 type shelfEventDays struct{ base *shelfNode }
 
-func (n *shelfEventDays) of(at *shelfNode) *shelfEventQuery {
-	return &shelfEventQuery{shelfEventMethods{at}}
-}
-
 // Year selects the items of a year, in UTC or a location.
-func (n *shelfEventDays) Year(year int, in ...*time.Location) *shelfEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *shelfEventDays) Year(year int, in ...*time.Location) *query.Elements[Shelf, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *shelfEventDays) Month(year int, month time.Month, in ...*time.Location) *shelfEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *shelfEventDays) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Shelf, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *shelfEventDays) Day(year int, month time.Month, day int, in ...*time.Location) *shelfEventQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *shelfEventDays) Day(year int, month time.Month, day int, in ...*time.Location) *query.Elements[Shelf, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *shelfEventDays) Between(from, to time.Time) *shelfEventQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *shelfEventDays) Between(from, to time.Time) *query.Elements[Shelf, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *shelfEventDays) Before(to time.Time) *shelfEventQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *shelfEventDays) Before(to time.Time) *query.Elements[Shelf, Event] {
+	return mapperimpl.Elements[Event](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *shelfEventDays) Since(from time.Time) *shelfEventDaysSince {
-	return &shelfEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &shelfEventDaysSince{*mapperimpl.Elements[Event](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // shelfEventDaysSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -1625,7 +1418,7 @@ type shelfEventDaysSince struct {
 }
 
 // Before selects those before another time.
-func (n *shelfEventDaysSince) Before(to time.Time) *shelfEventQuery {
+func (n *shelfEventDaysSince) Before(to time.Time) *query.Elements[Shelf, Event] {
 	return n.times.Between(n.from, to)
 }
 
@@ -1669,12 +1462,12 @@ func ScoreByIDPlayer(id string) *scoreByIDPlayerQuery {
 type ScoreKey struct{ *scoreNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *ScoreKey) Patch(changes ...field.Change[Score]) *mapper.ItemPatch[Score, Score] {
+func (n *ScoreKey) Patch(changes ...field.Change[Score]) *mapper.ItemPatch[Score, *Score] {
 	return mapperimpl.Patch(n.scoreNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *ScoreKey) Root() *mapper.ItemNode[Score, Score] {
+func (n *ScoreKey) Root() *mapper.ItemNode[Score, *Score] {
 	return mapperimpl.Item[Score, Score](mapperimpl.Items(n.scoreNode, 0, 1), 0)
 }
 
@@ -1684,17 +1477,19 @@ func (n *ScoreKey) Wins() *scoreKeyWins { return newScoreKeyWins(mapperimpl.Item
 
 // scoreKeyWins is a selection, with the methods of a query, that can be narrowed by {At}.
 type scoreKeyWins struct {
+	at *scoreNode
+	scoreWinQuery
 	scoreWinItems
 	scoreWinHours
 }
 
 func newScoreKeyWins(at *scoreNode) *scoreKeyWins {
-	return &scoreKeyWins{scoreWinItems{scoreWinMethods{at}, 1}, scoreWinHours{at}}
+	return &scoreKeyWins{at, *mapperimpl.Elements[Win](at), scoreWinItems{at, 1}, scoreWinHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n *scoreKeyWins) At(atValue time.Time) *mapper.ItemNode[Score, Win] {
-	return mapperimpl.Element[Score, Win](mapperimpl.Next(n.scoreNode, 2, mapperimpl.TimeValue(atValue)), 1)
+func (n *scoreKeyWins) At(atValue time.Time) *mapper.ItemNode[Score, *Win] {
+	return mapperimpl.Element[Score, Win](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
 // scoreByGameQuery is a query that can be narrowed by {Points}.
@@ -1800,130 +1595,60 @@ func (n *scoreByIDPlayerQuery) Player(player string) *query.Query[Score, Score] 
 
 type scoreNode = query.Node[Score]
 
-type scoreWinMethods struct{ *scoreNode }
-
-// Query returns the query, which has more methods than these.
-func (n *scoreWinMethods) Query() *query.Query[Score, Win] { return query.Of[Win](n.scoreNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *scoreWinMethods) All(
-	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
-) iter.Seq2[Win, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *scoreWinMethods) Refs(
-	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Win], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *scoreWinMethods) Collect(
-	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
-) ([]Win, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *scoreWinMethods) Page(
-	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
-) (*query.Page[Win], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *scoreWinMethods) Count(
-	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *scoreWinMethods) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *scoreWinMethods) Filter(conditions ...field.Condition[Win]) *query.Query[Score, Win] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *scoreWinMethods) Project(fields ...field.Of[Win]) *query.Query[Score, Win] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *scoreWinMethods) Limit(first int) *query.Query[Score, Win] { return n.Query().Limit(first) }
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *scoreWinMethods) Reverse() *query.Query[Score, Win] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *scoreWinMethods) After(page query.Cursor) *query.Query[Score, Win] {
-	return n.Query().After(page)
-}
+type scoreWinQuery = query.Elements[Score, Win]
 
 type scoreWinItems struct {
-	scoreWinMethods
+	base *scoreNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *scoreWinItems) Add(element Win) *mapper.Patch[Score] {
-	return mapperimpl.Add(n.scoreNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *scoreWinItems) Put(element Win) *mapper.Patch[Score] {
-	return mapperimpl.Put(n.scoreNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// scoreWinQuery is a selection of elements, and has the methods of a query.
-type scoreWinQuery struct{ scoreWinMethods }
 
 type scoreWinHours struct{ base *scoreNode }
 
-func (n *scoreWinHours) of(at *scoreNode) *scoreWinQuery { return &scoreWinQuery{scoreWinMethods{at}} }
-
 // Year selects the items of a year, in UTC or a location.
-func (n *scoreWinHours) Year(year int, in ...*time.Location) *scoreWinQuery {
-	return n.of(mapperimpl.Period(n.base, in, year))
+func (n *scoreWinHours) Year(year int, in ...*time.Location) *query.Elements[Score, Win] {
+	return mapperimpl.Elements[Win](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n *scoreWinHours) Month(year int, month time.Month, in ...*time.Location) *scoreWinQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+func (n *scoreWinHours) Month(year int, month time.Month, in ...*time.Location) *query.Elements[Score, Win] {
+	return mapperimpl.Elements[Win](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n *scoreWinHours) Day(year int, month time.Month, day int, in ...*time.Location) *scoreWinQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+func (n *scoreWinHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Elements[Score, Win] {
+	return mapperimpl.Elements[Win](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n *scoreWinHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *scoreWinQuery {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+func (n *scoreWinHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) *query.Elements[Score, Win] {
+	return mapperimpl.Elements[Win](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n *scoreWinHours) Between(from, to time.Time) *scoreWinQuery {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+func (n *scoreWinHours) Between(from, to time.Time) *query.Elements[Score, Win] {
+	return mapperimpl.Elements[Win](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n *scoreWinHours) Before(to time.Time) *scoreWinQuery {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+func (n *scoreWinHours) Before(to time.Time) *query.Elements[Score, Win] {
+	return mapperimpl.Elements[Win](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *scoreWinHours) Since(from time.Time) *scoreWinHoursSince {
-	return &scoreWinHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &scoreWinHoursSince{*mapperimpl.Elements[Win](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // scoreWinHoursSince has the items at a time or later. Its methods are those of a query, and Before.
@@ -1934,7 +1659,9 @@ type scoreWinHoursSince struct {
 }
 
 // Before selects those before another time.
-func (n *scoreWinHoursSince) Before(to time.Time) *scoreWinQuery { return n.times.Between(n.from, to) }
+func (n *scoreWinHoursSince) Before(to time.Time) *query.Elements[Score, Win] {
+	return n.times.Between(n.from, to)
+}
 
 type scoreEntitiesIndexQuery struct{ at *scoreNode }
 
@@ -2012,49 +1739,41 @@ func (n *scoreEntitiesIndexQuery) Fetch() *query.Query[Score, Score] { return n.
 
 type scoreEntitiesIntValues struct{ base *scoreNode }
 
-func (n *scoreEntitiesIntValues) of(at *scoreNode) *query.Query[Score, Score] {
-	return query.Of[Score](at)
-}
-
 // Between selects the items from one value to another, both included.
 func (n *scoreEntitiesIntValues) Between(from, to int) *query.Query[Score, Score] {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+	return query.Of[Score](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
 func (n *scoreEntitiesIntValues) AtLeast(from int) *query.Query[Score, Score] {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+	return query.Of[Score](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
 func (n *scoreEntitiesIntValues) AtMost(to int) *query.Query[Score, Score] {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+	return query.Of[Score](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 type scoreEntitiesStringValues struct{ base *scoreNode }
 
-func (n *scoreEntitiesStringValues) of(at *scoreNode) *query.Query[Score, Score] {
-	return query.Of[Score](at)
-}
-
 // Between selects the items from one value to another, both included.
 func (n *scoreEntitiesStringValues) Between(from, to string) *query.Query[Score, Score] {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
+	return query.Of[Score](mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
 func (n *scoreEntitiesStringValues) AtLeast(from string) *query.Query[Score, Score] {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
+	return query.Of[Score](mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
 func (n *scoreEntitiesStringValues) AtMost(to string) *query.Query[Score, Score] {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
+	return query.Of[Score](mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
 }
 
 // BeginsWith selects the items whose text has the given beginning.
 func (n *scoreEntitiesStringValues) BeginsWith(begin string) *query.Query[Score, Score] {
-	return n.of(mapperimpl.BeginsWith(n.base, begin))
+	return query.Of[Score](mapperimpl.BeginsWith(n.base, begin))
 }
 
 type scoreWinIndexQuery struct{ at *scoreNode }
@@ -2133,36 +1852,34 @@ type scoreWinQueries = query.Query[Score, Win]
 
 type scoreWinWeeks struct{ base *scoreNode }
 
-func (n *scoreWinWeeks) of(at *scoreNode) *query.Query[Score, Win] { return query.Of[Win](at) }
-
 // Year selects the items of a year, in UTC or a location.
 func (n *scoreWinWeeks) Year(year int, in ...*time.Location) *query.Query[Score, Win] {
-	return n.of(mapperimpl.Period(n.base, in, year))
+	return query.Of[Win](mapperimpl.Period(n.base, in, year))
 }
 
 // Week selects the items of an ISO 8601 week, which begins on Monday, in UTC or a location.
 func (n *scoreWinWeeks) Week(year, week int, in ...*time.Location) *query.Query[Score, Win] {
-	return n.of(mapperimpl.Week(n.base, in, year, week))
+	return query.Of[Win](mapperimpl.Week(n.base, in, year, week))
 }
 
 // Between selects the items from one time to another; the second is not included.
 func (n *scoreWinWeeks) Between(from, to time.Time) *query.Query[Score, Win] {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+	return query.Of[Win](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
 func (n *scoreWinWeeks) Before(to time.Time) *query.Query[Score, Win] {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+	return query.Of[Win](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *scoreWinWeeks) Since(from time.Time) *scoreWinWeeksSince {
-	return &scoreWinWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &scoreWinWeeksSince{*query.Of[Win](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // scoreWinWeeksSince has the items at a time or later. Its methods are those of a query, and Before.
 type scoreWinWeeksSince struct {
-	*scoreWinQueries
+	scoreWinQueries
 	times *scoreWinWeeks
 	from  time.Time
 }
@@ -2181,17 +1898,17 @@ func LedgerByID(id string) *LedgerKey {
 type LedgerKey struct{ *ledgerNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *LedgerKey) Patch(changes ...field.Change[Ledger]) *mapper.ItemPatch[Ledger, Ledger] {
+func (n *LedgerKey) Patch(changes ...field.Change[Ledger]) *mapper.ItemPatch[Ledger, *Ledger] {
 	return mapperimpl.Patch(n.ledgerNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *LedgerKey) Root() *mapper.ItemNode[Ledger, Ledger] {
+func (n *LedgerKey) Root() *mapper.ItemNode[Ledger, *Ledger] {
 	return mapperimpl.Item[Ledger, Ledger](mapperimpl.Items(n.ledgerNode, 0, 1), 0)
 }
 
 // Limits selects LIMITS.
-func (n *LedgerKey) Limits() *mapper.ItemNode[Ledger, Limits] {
+func (n *LedgerKey) Limits() *mapper.ItemNode[Ledger, *Limits] {
 	return mapperimpl.Item[Ledger, Limits](mapperimpl.Items(n.ledgerNode, 1, 1), 1)
 }
 
@@ -2202,345 +1919,212 @@ func (n *LedgerKey) Entries() *ledgerKeyEntries {
 
 // ledgerKeyEntries is a selection, with the methods of a query, that can be narrowed by {N:04}.
 type ledgerKeyEntries struct {
+	at *ledgerNode
+	ledgerLedgerEntryQuery
 	ledgerLedgerEntryItems
 	ledgerLedgerEntryIntValues
 }
 
 func newLedgerKeyEntries(at *ledgerNode) *ledgerKeyEntries {
-	return &ledgerKeyEntries{ledgerLedgerEntryItems{ledgerLedgerEntryMethods{at}, 2}, ledgerLedgerEntryIntValues{at}}
+	return &ledgerKeyEntries{
+		at, *mapperimpl.Elements[LedgerEntry](at), ledgerLedgerEntryItems{at, 2}, ledgerLedgerEntryIntValues{at},
+	}
 }
 
 // N narrows the selection to one {N:04}.
-func (n *ledgerKeyEntries) N(nValue int) *mapper.ItemNode[Ledger, LedgerEntry] {
-	return mapperimpl.Element[Ledger, LedgerEntry](mapperimpl.Next(n.ledgerNode, 2, mapperimpl.IntValue(nValue)), 2)
+func (n *ledgerKeyEntries) N(nValue int) *mapper.ItemNode[Ledger, *LedgerEntry] {
+	return mapperimpl.Element[Ledger, LedgerEntry](mapperimpl.Next(n.at, 2, mapperimpl.IntValue(nValue)), 2)
 }
 
 type ledgerNode = query.Node[Ledger]
 
-type ledgerLedgerEntryMethods struct{ *ledgerNode }
-
-// Query returns the query, which has more methods than these.
-func (n *ledgerLedgerEntryMethods) Query() *query.Query[Ledger, LedgerEntry] {
-	return query.Of[LedgerEntry](n.ledgerNode)
-}
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *ledgerLedgerEntryMethods) All(
-	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
-) iter.Seq2[LedgerEntry, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *ledgerLedgerEntryMethods) Refs(
-	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
-) iter.Seq2[query.Ref[LedgerEntry], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *ledgerLedgerEntryMethods) Collect(
-	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
-) ([]LedgerEntry, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *ledgerLedgerEntryMethods) Page(
-	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
-) (*query.Page[LedgerEntry], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *ledgerLedgerEntryMethods) Count(
-	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *ledgerLedgerEntryMethods) Plan(src query.Source[Ledger], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *ledgerLedgerEntryMethods) Filter(
-	conditions ...field.Condition[LedgerEntry],
-) *query.Query[Ledger, LedgerEntry] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *ledgerLedgerEntryMethods) Project(fields ...field.Of[LedgerEntry]) *query.Query[Ledger, LedgerEntry] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *ledgerLedgerEntryMethods) Limit(first int) *query.Query[Ledger, LedgerEntry] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *ledgerLedgerEntryMethods) Reverse() *query.Query[Ledger, LedgerEntry] {
-	return n.Query().Reverse()
-}
-
-// After returns the query that continues after a page, at its Next.
-func (n *ledgerLedgerEntryMethods) After(page query.Cursor) *query.Query[Ledger, LedgerEntry] {
-	return n.Query().After(page)
-}
+type ledgerLedgerEntryQuery = query.Elements[Ledger, LedgerEntry]
 
 type ledgerLedgerEntryItems struct {
-	ledgerLedgerEntryMethods
+	base *ledgerNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *ledgerLedgerEntryItems) Add(element LedgerEntry) *mapper.Patch[Ledger] {
-	return mapperimpl.Add(n.ledgerNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *ledgerLedgerEntryItems) Put(element LedgerEntry) *mapper.Patch[Ledger] {
-	return mapperimpl.Put(n.ledgerNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// ledgerLedgerEntryQuery is a selection of elements, and has the methods of a query.
-type ledgerLedgerEntryQuery struct{ ledgerLedgerEntryMethods }
 
 type ledgerLedgerEntryIntValues struct{ base *ledgerNode }
 
-func (n *ledgerLedgerEntryIntValues) of(at *ledgerNode) *ledgerLedgerEntryQuery {
-	return &ledgerLedgerEntryQuery{ledgerLedgerEntryMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *ledgerLedgerEntryIntValues) Between(from, to int) *ledgerLedgerEntryQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *ledgerLedgerEntryIntValues) Between(from, to int) *query.Elements[Ledger, LedgerEntry] {
+	return mapperimpl.Elements[LedgerEntry](
+		mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)),
+	)
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *ledgerLedgerEntryIntValues) AtLeast(from int) *ledgerLedgerEntryQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *ledgerLedgerEntryIntValues) AtLeast(from int) *query.Elements[Ledger, LedgerEntry] {
+	return mapperimpl.Elements[LedgerEntry](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *ledgerLedgerEntryIntValues) AtMost(to int) *ledgerLedgerEntryQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *ledgerLedgerEntryIntValues) AtMost(to int) *query.Elements[Ledger, LedgerEntry] {
+	return mapperimpl.Elements[LedgerEntry](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // LogFields has the stored fields of a Log: for patches, conditions, filters and projections.
-var LogFields = mapperimpl.Handles[logHandles](logForm)
-
-// logHandles is the type of LogFields.
-type logHandles struct {
+var LogFields = *mapperimpl.Handles(&struct {
 	// Name is the attribute "Name" (S) of the item HEAD.
-	Name *field.String[Log, string]
+	Name *field.String[*Log, string]
 	// Count is the attribute "Count" (N) of the item HEAD.
-	Count *field.Number[Log, int]
+	Count *field.Number[*Log, int]
 	// Extra is the item EXTRA.
-	Extra *field.Struct[Log, Extra]
-}
+	Extra *field.Struct[*Log, Extra]
+}{}, logForm.Form)
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = mapperimpl.Handles[eventHandles](eventForm)
-
-// eventHandles is the type of EventFields.
-type eventHandles struct {
+var EventFields = *mapperimpl.Handles(&struct {
 	// At is the attribute "At" (S) of each item MILLIS#{At:millis}#{K}. It is also the attribute "At" (S) of each item
 	// SECONDS#{At:seconds}#{K}. It has more places.
-	At *field.Time[Event, time.Time]
+	At *field.Ordered[*Event, time.Time]
 	// K is the attribute "K" (S) of each item NANOS#{At}.
-	K *field.String[Event, string]
-}
+	K *field.String[*Event, string]
+}{}, eventForm.Form)
 
 // ListEventFields has the stored fields of a ListEvent: for patches, conditions, filters and projections.
-var ListEventFields = mapperimpl.Handles[listEventHandles](listEventForm)
-
-// listEventHandles is the type of ListEventFields.
-type listEventHandles struct {
+var ListEventFields = *mapperimpl.Handles(&struct {
 	// N is the attribute "N" (N) of each item LIST#{List}#{At}.
-	N *field.Number[ListEvent, int]
-}
+	N *field.Number[*ListEvent, int]
+}{}, listEventForm.Form)
 
 // ExtraFields has the stored fields of an Extra: for patches, conditions, filters and projections.
-var ExtraFields = mapperimpl.Handles[extraHandles](extraForm)
-
-// extraHandles is the type of ExtraFields.
-type extraHandles struct {
+var ExtraFields = *mapperimpl.Handles(&struct {
 	// A is the attribute "A" (N) of the item EXTRA. It is also the attribute "A" (N) of the item NOTES.
-	A *field.Number[Extra, int]
+	A *field.Number[*Extra, int]
 	// B is the attribute "B" (S) of the item EXTRA. It is also the attribute "B" (S) of the item NOTES.
-	B *field.String[Extra, string]
-}
+	B *field.String[*Extra, string]
+}{}, extraForm.Form)
 
 // VisitFields has the stored fields of a Visit: for patches, conditions, filters and projections.
-var VisitFields = mapperimpl.Handles[visitHandles](visitForm)
-
-// visitHandles is the type of VisitFields.
-type visitHandles struct {
+var VisitFields = *mapperimpl.Handles(&struct {
 	// At is the attribute "At" (S) of the item {At:seconds}#{User}.
-	At *field.Key[Visit, time.Time]
+	At *field.Key[*Visit, time.Time]
 	// Page is the attribute "Page" (S) of the item {At:seconds}#{User}.
-	Page *field.String[Visit, string]
-}
+	Page *field.String[*Visit, string]
+}{}, visitForm.Form)
 
 // TicketFields has the stored fields of a Ticket: for patches, conditions, filters and projections.
-var TicketFields = mapperimpl.Handles[ticketHandles](ticketForm)
-
-// ticketHandles is the type of TicketFields.
-type ticketHandles struct {
+var TicketFields = *mapperimpl.Handles(&struct {
 	// Title is the attribute "Title" (S) of the item T#{N:04}.
-	Title *field.String[Ticket, string]
-}
+	Title *field.String[*Ticket, string]
+}{}, ticketForm.Form)
 
 // NoteFields has the stored fields of a Note: for patches, conditions, filters and projections.
-var NoteFields = mapperimpl.Handles[noteHandles](noteForm)
-
-// noteHandles is the type of NoteFields.
-type noteHandles struct {
+var NoteFields = *mapperimpl.Handles(&struct {
 	// Text is the attribute "Text" (S) of each item T#{^N:04}#NOTE#{Line:02}.
-	Text *field.String[Note, string]
-}
+	Text *field.String[*Note, string]
+}{}, noteForm.Form)
 
 // HappeningFields has the stored fields of a Happening: for patches, conditions, filters and projections.
-var HappeningFields = mapperimpl.Handles[happeningHandles](happeningForm)
-
-// happeningHandles is the type of HappeningFields.
-type happeningHandles struct {
+var HappeningFields = *mapperimpl.Handles(&struct {
 	// Text is the attribute "Text" (S) of the item {At}#{ID}.
-	Text *field.String[Happening, string]
-}
+	Text *field.String[*Happening, string]
+}{}, happeningForm.Form)
 
 // ShelfFields has the stored fields of a Shelf: for patches, conditions, filters and projections.
-var ShelfFields = mapperimpl.Handles[shelfHandles](shelfForm)
-
-// shelfHandles is the type of ShelfFields.
-type shelfHandles struct {
+var ShelfFields = *mapperimpl.Handles(&struct {
 	// Name is the attribute "Name" (S) of the item HEAD.
-	Name *field.String[Shelf, string]
+	Name *field.String[*Shelf, string]
 	// Level is the attribute "Level" (N) of the item HEAD.
-	Level *field.Number[Shelf, uint]
+	Level *field.Number[*Shelf, uint]
 	// Session is the item SESSION.
-	Session *field.Struct[Shelf, Session]
+	Session *field.Struct[*Shelf, Session]
 	// Notes is the item NOTES.
-	Notes *field.Struct[Shelf, Extra]
-}
+	Notes *field.Struct[*Shelf, Extra]
+}{}, shelfForm.Form)
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
-var SessionFields = mapperimpl.Handles[sessionHandles](sessionForm)
-
-// sessionHandles is the type of SessionFields.
-type sessionHandles struct {
+var SessionFields = *mapperimpl.Handles(&struct {
 	// Token is the attribute "Token" (S) of the item SESSION.
-	Token *field.String[Session, string]
+	Token *field.String[*Session, string]
 	// Until is the attribute "Until" (S) of the item SESSION.
-	Until *field.Time[Session, time.Time]
-}
+	Until *field.Ordered[*Session, time.Time]
+}{}, sessionForm.Form)
 
 // ScoreFields has the stored fields of a Score: for patches, conditions, filters and projections.
-var ScoreFields = mapperimpl.Handles[scoreHandles](scoreForm)
-
-// scoreHandles is the type of ScoreFields.
-type scoreHandles struct {
+var ScoreFields = *mapperimpl.Handles(&struct {
 	// Game is the attribute "Game" (S) of the item HEAD.
-	Game *field.String[Score, string]
+	Game *field.String[*Score, string]
 	// Player is the attribute "Player" (S) of the item HEAD.
-	Player *field.String[Score, string]
+	Player *field.String[*Score, string]
 	// Points is the attribute "Points" (N) of the item HEAD.
-	Points *field.Number[Score, int]
+	Points *field.Number[*Score, int]
 	// At is the attribute "At" (S) of the item HEAD.
-	At *field.Time[Score, time.Time]
-}
+	At *field.Ordered[*Score, time.Time]
+}{}, scoreForm.Form)
 
 // WinFields has the stored fields of a Win: for patches, conditions, filters and projections.
-var WinFields = mapperimpl.Handles[winHandles](winForm)
-
-// winHandles is the type of WinFields.
-type winHandles struct {
+var WinFields = *mapperimpl.Handles(&struct {
 	// Series is the attribute "series" (S) of each item WIN#{At}.
-	Series *field.String[Win, string]
-}
+	Series *field.String[*Win, string]
+}{}, winForm.Form)
 
 // LedgerFields has the stored fields of a Ledger: for patches, conditions, filters and projections.
-var LedgerFields = mapperimpl.Handles[ledgerHandles](ledgerForm)
-
-// ledgerHandles is the type of LedgerFields.
-type ledgerHandles struct {
+var LedgerFields = *mapperimpl.Handles(&struct {
 	// Sum is the attribute "Sum" (N) of the item HEAD.
-	Sum *field.Value[Ledger, *big.Int]
+	Sum *field.Value[*Ledger, *big.Int]
 	// Rate is the attribute "Rate" (N) of the item HEAD.
-	Rate *field.Value[Ledger, big.Float]
+	Rate *field.Value[*Ledger, big.Float]
 	// Last is the attribute "Last" (L) of the item HEAD.
-	Last *field.List[Ledger, *big.Int]
+	Last *field.List[*Ledger, *big.Int]
 	// By is the attribute "By" (M) of the item HEAD.
-	By *field.Map[Ledger, map[string]big.Float, string, *field.Value[Ledger, big.Float]]
+	By *field.Map[*Ledger, map[string]big.Float, string, *field.Value[*Ledger, big.Float]]
 	// Limits is the item LIMITS.
-	Limits *field.Struct[Ledger, Limits]
-}
+	Limits *field.Struct[*Ledger, Limits]
+}{}, ledgerForm.Form)
 
 // LimitsFields has the stored fields of a Limits: for patches, conditions, filters and projections.
-var LimitsFields = mapperimpl.Handles[limitsHandles](limitsForm)
-
-// limitsHandles is the type of LimitsFields.
-type limitsHandles struct {
+var LimitsFields = *mapperimpl.Handles(&struct {
 	// Least is the attribute "Least" (N) of the item LIMITS.
-	Least *field.Value[Limits, big.Int]
+	Least *field.Value[*Limits, big.Int]
 	// Most is the attribute "Most" (N) of the item LIMITS.
-	Most *field.Value[Limits, big.Int]
+	Most *field.Value[*Limits, big.Int]
 	// Share is the attribute "Share" (N) of the item LIMITS.
-	Share *field.Value[Limits, *big.Float]
-}
+	Share *field.Value[*Limits, *big.Float]
+}{}, limitsForm.Form)
 
 // LedgerEntryFields has the stored fields of a LedgerEntry: for patches, conditions, filters and projections.
-var LedgerEntryFields = mapperimpl.Handles[ledgerEntryHandles](ledgerEntryForm)
-
-// ledgerEntryHandles is the type of LedgerEntryFields.
-type ledgerEntryHandles struct {
+var LedgerEntryFields = *mapperimpl.Handles(&struct {
 	// Amount is the attribute "Amount" (N) of each item E#{N:04}.
-	Amount *field.Value[LedgerEntry, big.Int]
-}
+	Amount *field.Value[*LedgerEntry, big.Int]
+}{}, ledgerEntryForm.Form)
 
 var logForm = mapperimpl.Struct(mapperimpl.Funcs[Log]{},
-	mapperimpl.Field("ID", "", func(v *Log) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Name", "", func(v *Log) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Count", "", func(v *Log) *int { return &v.Count }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Nanos", "", func(v *Log) *[]Event { return &v.Nanos }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field("Millis", "", func(v *Log) *[]Event { return &v.Millis }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field("Seconds", "", func(v *Log) *[]Event { return &v.Seconds }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field("Unix", "", func(v *Log) *[]Event { return &v.Unix }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field("Dates", "", func(v *Log) *[]Event { return &v.Dates }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field("Months", "", func(v *Log) *[]Event { return &v.Months }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field("Weeks", "", func(v *Log) *[]Event { return &v.Weeks }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field("Years", "", func(v *Log) *[]Event { return &v.Years }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field("Address", "", func(v *Log) *[]Event { return &v.Address }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field("Book", "", func(v *Log) *[]Event { return &v.Book }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field(
-		"Lists", "", func(v *Log) *[]ListEvent { return &v.Lists }, mapperimpl.Slice[[]ListEvent](listEventForm),
-	),
-	mapperimpl.Field("Extra", "", func(v *Log) **Extra { return &v.Extra }, mapperimpl.Pointer(extraForm)),
+	mapperimpl.Field("Nanos", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Millis", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Seconds", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Unix", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Dates", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Months", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Weeks", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Years", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Address", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Book", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Lists", mapperimpl.Slice[[]ListEvent](listEventForm).Form),
+	mapperimpl.Field("Extra", mapperimpl.Pointer(extraForm).Form),
 )
 
-var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: mapperimpl.Copy[Event]},
-	mapperimpl.Field("At", "", func(v *Event) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("K", "", func(v *Event) *string { return &v.K }, mapperimpl.String[string]()),
-)
+var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: mapperimpl.Copy[Event]})
 
 func sameEvent(a, b *Event) bool {
 	return mapperimpl.SameTime(&a.At, &b.At) &&
 		a.K == b.K
 }
 
-var listEventForm = mapperimpl.Struct(mapperimpl.Funcs[ListEvent]{
-	Same: sameListEvent, Clone: mapperimpl.Copy[ListEvent],
-},
-	mapperimpl.Field("List", "", func(v *ListEvent) *string { return &v.List }, mapperimpl.String[string]()),
-	mapperimpl.Field("At", "", func(v *ListEvent) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("N", "", func(v *ListEvent) *int { return &v.N }, mapperimpl.Numeric[int]()),
+var listEventForm = mapperimpl.Struct(
+	mapperimpl.Funcs[ListEvent]{Same: sameListEvent, Clone: mapperimpl.Copy[ListEvent]},
 )
 
 func sameListEvent(a, b *ListEvent) bool {
@@ -2549,68 +2133,34 @@ func sameListEvent(a, b *ListEvent) bool {
 		a.N == b.N
 }
 
-var extraForm = mapperimpl.Struct(mapperimpl.Funcs[Extra]{},
-	mapperimpl.Field("A", "", func(v *Extra) *int { return &v.A }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("B", "", func(v *Extra) *string { return &v.B }, mapperimpl.String[string]()),
-)
+var extraForm = mapperimpl.Struct(mapperimpl.Funcs[Extra]{})
 
-var visitForm = mapperimpl.Struct(mapperimpl.Funcs[Visit]{},
-	mapperimpl.Field("Site", "", func(v *Visit) *string { return &v.Site }, mapperimpl.String[string]()),
-	mapperimpl.Field("At", "", func(v *Visit) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("User", "", func(v *Visit) *string { return &v.User }, mapperimpl.String[string]()),
-	mapperimpl.Field("Page", "", func(v *Visit) *string { return &v.Page }, mapperimpl.String[string]()),
-)
+var visitForm = mapperimpl.Struct(mapperimpl.Funcs[Visit]{})
 
 var ticketForm = mapperimpl.Struct(mapperimpl.Funcs[Ticket]{},
-	mapperimpl.Field("Queue", "", func(v *Ticket) *string { return &v.Queue }, mapperimpl.String[string]()),
-	mapperimpl.Field("N", "", func(v *Ticket) *int { return &v.N }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Title", "", func(v *Ticket) *string { return &v.Title }, mapperimpl.String[string]()),
-	mapperimpl.Field("Notes", "", func(v *Ticket) *[]Note { return &v.Notes }, mapperimpl.Slice[[]Note](noteForm)),
+	mapperimpl.Field("Notes", mapperimpl.Slice[[]Note](noteForm).Form),
 )
 
-var noteForm = mapperimpl.Struct(mapperimpl.Funcs[Note]{Same: sameNote, Clone: mapperimpl.Copy[Note]},
-	mapperimpl.Field("Line", "", func(v *Note) *int { return &v.Line }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Text", "", func(v *Note) *string { return &v.Text }, mapperimpl.String[string]()),
-)
+var noteForm = mapperimpl.Struct(mapperimpl.Funcs[Note]{Same: sameNote, Clone: mapperimpl.Copy[Note]})
 
-func sameNote(a, b *Note) bool {
-	return a.Line == b.Line &&
-		a.Text == b.Text
-}
+func sameNote(a, b *Note) bool { return *a == *b }
 
-var happeningForm = mapperimpl.Struct(mapperimpl.Funcs[Happening]{},
-	mapperimpl.Field("At", "", func(v *Happening) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("ID", "", func(v *Happening) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Text", "", func(v *Happening) *string { return &v.Text }, mapperimpl.String[string]()),
-)
+var happeningForm = mapperimpl.Struct(mapperimpl.Funcs[Happening]{})
 
 var shelfForm = mapperimpl.Struct(mapperimpl.Funcs[Shelf]{},
-	mapperimpl.Field("ID", "", func(v *Shelf) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Name", "", func(v *Shelf) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Level", "", func(v *Shelf) *uint { return &v.Level }, mapperimpl.Numeric[uint]()),
-	mapperimpl.Field("Books", "", func(v *Shelf) *[]Event { return &v.Books }, mapperimpl.Slice[[]Event](eventForm)),
-	mapperimpl.Field("Session", "", func(v *Shelf) **Session { return &v.Session }, mapperimpl.Pointer(sessionForm)),
-	mapperimpl.Field("Notes", "", func(v *Shelf) **Extra { return &v.Notes }, mapperimpl.Pointer(extraForm)),
+	mapperimpl.Field("Level", mapperimpl.Numeric[uint]().Form),
+	mapperimpl.Field("Books", mapperimpl.Slice[[]Event](eventForm).Form),
+	mapperimpl.Field("Session", mapperimpl.Pointer(sessionForm).Form),
+	mapperimpl.Field("Notes", mapperimpl.Pointer(extraForm).Form),
 )
 
-var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
-	mapperimpl.Field("Token", "", func(v *Session) *string { return &v.Token }, mapperimpl.String[string]()),
-	mapperimpl.Field("Until", "", func(v *Session) *time.Time { return &v.Until }, mapperimpl.Time[time.Time]()),
-)
+var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{})
 
 var scoreForm = mapperimpl.Struct(mapperimpl.Funcs[Score]{},
-	mapperimpl.Field("ID", "", func(v *Score) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Game", "", func(v *Score) *string { return &v.Game }, mapperimpl.String[string]()),
-	mapperimpl.Field("Player", "", func(v *Score) *string { return &v.Player }, mapperimpl.String[string]()),
-	mapperimpl.Field("Points", "", func(v *Score) *int { return &v.Points }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("At", "", func(v *Score) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Wins", "", func(v *Score) *[]Win { return &v.Wins }, mapperimpl.Slice[[]Win](winForm)),
+	mapperimpl.Field("Wins", mapperimpl.Slice[[]Win](winForm).Form),
 )
 
-var winForm = mapperimpl.Struct(mapperimpl.Funcs[Win]{Same: sameWin, Clone: mapperimpl.Copy[Win]},
-	mapperimpl.Field("At", "", func(v *Win) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Series", "series", func(v *Win) *string { return &v.Series }, mapperimpl.String[string]()),
-)
+var winForm = mapperimpl.Struct(mapperimpl.Funcs[Win]{Same: sameWin, Clone: mapperimpl.Copy[Win]})
 
 func sameWin(a, b *Win) bool {
 	return mapperimpl.SameTime(&a.At, &b.At) &&
@@ -2618,37 +2168,22 @@ func sameWin(a, b *Win) bool {
 }
 
 var ledgerForm = mapperimpl.Struct(mapperimpl.Funcs[Ledger]{},
-	mapperimpl.Field("ID", "", func(v *Ledger) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field(
-		"Sum", "", func(v *Ledger) **big.Int { return &v.Sum }, mapperimpl.Pointer(mapperimpl.Big[big.Int]()),
-	),
-	mapperimpl.Field("Rate", ",omitempty", func(v *Ledger) *big.Float { return &v.Rate }, mapperimpl.Big[big.Float]()),
-	mapperimpl.Field(
-		"Last", "", func(v *Ledger) *[]*big.Int { return &v.Last },
-		mapperimpl.Slice[[]*big.Int](mapperimpl.Pointer(mapperimpl.Big[big.Int]())),
-	),
-	mapperimpl.Field(
-		"By", "", func(v *Ledger) *map[string]big.Float { return &v.By },
-		mapperimpl.Map[map[string]big.Float](mapperimpl.Big[big.Float]()),
-	),
-	mapperimpl.Field("Limits", "", func(v *Ledger) *Limits { return &v.Limits }, limitsForm),
-	mapperimpl.Field(
-		"Entries", "", func(v *Ledger) *[]LedgerEntry { return &v.Entries },
-		mapperimpl.Slice[[]LedgerEntry](ledgerEntryForm),
-	),
+	mapperimpl.Field("Sum", mapperimpl.Pointer(mapperimpl.Big[big.Int]()).Form),
+	mapperimpl.Field("Rate", mapperimpl.Big[big.Float]().Form),
+	mapperimpl.Field("Last", mapperimpl.Slice[[]*big.Int](mapperimpl.Pointer(mapperimpl.Big[big.Int]())).Form),
+	mapperimpl.Field("By", mapperimpl.Map[map[string]big.Float](mapperimpl.Big[big.Float]()).Form),
+	mapperimpl.Field("Limits", limitsForm.Form),
+	mapperimpl.Field("Entries", mapperimpl.Slice[[]LedgerEntry](ledgerEntryForm).Form),
 )
 
 var limitsForm = mapperimpl.Struct(mapperimpl.Funcs[Limits]{},
-	mapperimpl.Field("Least", "", func(v *Limits) *big.Int { return &v.Least }, mapperimpl.Big[big.Int]()),
-	mapperimpl.Field("Most", "", func(v *Limits) *big.Int { return &v.Most }, mapperimpl.Big[big.Int]()),
-	mapperimpl.Field(
-		"Share", "", func(v *Limits) **big.Float { return &v.Share }, mapperimpl.Pointer(mapperimpl.Big[big.Float]()),
-	),
+	mapperimpl.Field("Least", mapperimpl.Big[big.Int]().Form),
+	mapperimpl.Field("Most", mapperimpl.Big[big.Int]().Form),
+	mapperimpl.Field("Share", mapperimpl.Pointer(mapperimpl.Big[big.Float]()).Form),
 )
 
 var ledgerEntryForm = mapperimpl.Struct(mapperimpl.Funcs[LedgerEntry]{Same: sameLedgerEntry, Clone: cloneLedgerEntry},
-	mapperimpl.Field("N", "", func(v *LedgerEntry) *int { return &v.N }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Amount", "", func(v *LedgerEntry) *big.Int { return &v.Amount }, mapperimpl.Big[big.Int]()),
+	mapperimpl.Field("Amount", mapperimpl.Big[big.Int]().Form),
 )
 
 func sameLedgerEntry(a, b *LedgerEntry) bool {
@@ -2697,214 +2232,145 @@ func (*Ledger) ItemizeCodec(*Ledger) *mapperimpl.Codec[Ledger] {
 	return &mapperimpl.Codec[Ledger]{Layout: "d4df969a093ca35d9a5cad35", Table: ledgerForm}
 }
 
-type logLayout_changed_run_go_generate = struct {
-	_       struct{}    `ddb:"table=logs"`
-	ID      string      `ddb:"pk=LOG#{ID}"`
-	Name    string      `ddb:"sk=HEAD"`
-	Count   int         `ddb:"sk=HEAD"`
-	Nanos   []Event     `ddb:"sk=NANOS#{At}"`
-	Millis  []Event     `ddb:"sk=MILLIS#{At:millis}#{K}"`
-	Seconds []Event     `ddb:"sk=SECONDS#{At:seconds}#{K}"`
-	Unix    []Event     `ddb:"sk=UNIX#{At:unix}#{K}"`
-	Dates   []Event     `ddb:"sk=DATES#{At:date}#{K}"`
-	Months  []Event     `ddb:"sk=MONTHS#{At:month}#{K}"`
-	Weeks   []Event     `ddb:"sk=WEEKS#{At:week}#{K}"`
-	Years   []Event     `ddb:"sk=YEARS#{At:year}#{K}"`
-	Address []Event     `ddb:"sk=U#Address#{K}"`
-	Book    []Event     `ddb:"sk=U#AddressBook#{K}"`
-	Lists   []ListEvent `ddb:"sk=LIST#{List}#{At}"`
-	Extra   *Extra      `ddb:"sk=EXTRA"`
+func _() {
+	type logLayout_changed_run_go_generate = struct {
+		_       struct{}    `ddb:"table=logs"`
+		ID      string      `ddb:"pk=LOG#{ID}"`
+		Name    string      `ddb:"sk=HEAD"`
+		Count   int         `ddb:"sk=HEAD"`
+		Nanos   []Event     `ddb:"sk=NANOS#{At}"`
+		Millis  []Event     `ddb:"sk=MILLIS#{At:millis}#{K}"`
+		Seconds []Event     `ddb:"sk=SECONDS#{At:seconds}#{K}"`
+		Unix    []Event     `ddb:"sk=UNIX#{At:unix}#{K}"`
+		Dates   []Event     `ddb:"sk=DATES#{At:date}#{K}"`
+		Months  []Event     `ddb:"sk=MONTHS#{At:month}#{K}"`
+		Weeks   []Event     `ddb:"sk=WEEKS#{At:week}#{K}"`
+		Years   []Event     `ddb:"sk=YEARS#{At:year}#{K}"`
+		Address []Event     `ddb:"sk=U#Address#{K}"`
+		Book    []Event     `ddb:"sk=U#AddressBook#{K}"`
+		Lists   []ListEvent `ddb:"sk=LIST#{List}#{At}"`
+		Extra   *Extra      `ddb:"sk=EXTRA"`
+	}
+	var _ logLayout_changed_run_go_generate = Log{}
+	type eventLayout_changed_run_go_generate = struct {
+		At time.Time
+		K  string
+	}
+	var _ eventLayout_changed_run_go_generate = Event{}
+	type listEventLayout_changed_run_go_generate = struct {
+		List string
+		At   time.Time
+		N    int
+	}
+	var _ listEventLayout_changed_run_go_generate = ListEvent{}
+	type extraLayout_changed_run_go_generate = struct {
+		A int
+		B string
+	}
+	var _ extraLayout_changed_run_go_generate = Extra{}
+	type visitLayout_changed_run_go_generate = struct {
+		_    struct{}  `ddb:"table=visits"`
+		Site string    `ddb:"pk=SITE#{Site}"`
+		At   time.Time `ddb:"sk={At:seconds}#{User}"`
+		User string    `ddb:"sk={At:seconds}#{User}"`
+		Page string    `ddb:"sk={At:seconds}#{User}"`
+	}
+	var _ visitLayout_changed_run_go_generate = Visit{}
+	type ticketLayout_changed_run_go_generate = struct {
+		_     struct{} `ddb:"table=tickets"`
+		Queue string   `ddb:"pk=QUEUE#{Queue}"`
+		N     int      `ddb:"sk=T#{N:04}"`
+		Title string   `ddb:"sk=T#{N:04}"`
+		Notes []Note   `ddb:"sk=T#{^N:04}#NOTE#{Line:02}"`
+	}
+	var _ ticketLayout_changed_run_go_generate = Ticket{}
+	type noteLayout_changed_run_go_generate = struct {
+		Line int
+		Text string
+	}
+	var _ noteLayout_changed_run_go_generate = Note{}
+	type happeningLayout_changed_run_go_generate = struct {
+		_    struct{}  `ddb:"table=happenings"`
+		At   time.Time `ddb:"pk=DAY#{At:date}"`
+		ID   string    `ddb:"sk={At}#{ID}"`
+		Text string    `ddb:"sk={At}#{ID}"`
+	}
+	var _ happeningLayout_changed_run_go_generate = Happening{}
+	type shelfLayout_changed_run_go_generate = struct {
+		_       struct{} `ddb:"table=shelves,ttl=gone"`
+		ID      string   `ddb:"pk=SHELF#{ID}"`
+		Name    string   `ddb:"sk=HEAD"`
+		Level   uint     `ddb:"sk=HEAD"`
+		Books   []Event  `ddb:"sk=BOOK#{At:date}{K}"`
+		Session *Session `ddb:"sk=SESSION"`
+		Notes   *Extra   `ddb:"sk=NOTES"`
+	}
+	var _ shelfLayout_changed_run_go_generate = Shelf{}
+	type sessionLayout_changed_run_go_generate = struct {
+		Token string
+		Until time.Time `ddb:"ttl"`
+	}
+	var _ sessionLayout_changed_run_go_generate = Session{}
+	type scoreLayout_changed_run_go_generate = struct {
+		_      struct{}  `ddb:"table=scores"`
+		_      struct{}  `ddb:"index=byGame,pk={Game},sk={Points}"`
+		_      struct{}  `ddb:"index=byGameAndPlayer,pk={Game},sk={Player}"`
+		_      struct{}  `ddb:"index=byDay,hash=Day,range=Rest,pk=DAY#{At:date},sk={Game}#{Player}#{Points:06},name=Daily"`
+		_      struct{}  `ddb:"index=bySeries,hash=Series,range=Won,pk=S#{Series},sk={At:week},on=Wins"`
+		_      struct{}  `ddb:"index=byPlayer,local,range=Player,sk={Player}"`
+		ID     string    `ddb:"pk=SCORE#{ID}"`
+		Game   string    `ddb:"sk=HEAD"`
+		Player string    `ddb:"sk=HEAD"`
+		Points int       `ddb:"sk=HEAD"`
+		At     time.Time `ddb:"sk=HEAD"`
+		Wins   []Win     `ddb:"sk=WIN#{At}"`
+	}
+	var _ scoreLayout_changed_run_go_generate = Score{}
+	type winLayout_changed_run_go_generate = struct {
+		At     time.Time
+		Series string `dynamodbav:"series"`
+	}
+	var _ winLayout_changed_run_go_generate = Win{}
+	type ledgerLayout_changed_run_go_generate = struct {
+		_       struct{}             `ddb:"table=ledgers"`
+		ID      string               `ddb:"pk=LEDGER#{ID}"`
+		Sum     *big.Int             `ddb:"sk=HEAD,root"`
+		Rate    big.Float            `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+		Last    []*big.Int           `ddb:"sk=HEAD"`
+		By      map[string]big.Float `ddb:"sk=HEAD"`
+		Limits  Limits               `ddb:"sk=LIMITS"`
+		Entries []LedgerEntry        `ddb:"sk=E#{N:04}"`
+	}
+	var _ ledgerLayout_changed_run_go_generate = Ledger{}
+	type limitsLayout_changed_run_go_generate = struct {
+		Least big.Int
+		Most  big.Int
+		Share *big.Float
+	}
+	var _ limitsLayout_changed_run_go_generate = Limits{}
+	type ledgerEntryLayout_changed_run_go_generate = struct {
+		N      int
+		Amount big.Int
+	}
+	var _ ledgerEntryLayout_changed_run_go_generate = LedgerEntry{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Log
+		*Event
+		*ListEvent
+		*Extra
+		*Visit
+		*Ticket
+		*Note
+		*Happening
+		*Shelf
+		*Session
+		*Score
+		*Win
+		*Ledger
+		*Limits
+		*LedgerEntry
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ logLayout_changed_run_go_generate = Log{}
-var _ mapperimpl.LacksMethods = struct {
-	*Log
-	mapperimpl.NoMethods
-}{}
-
-type eventLayout_changed_run_go_generate = struct {
-	At time.Time
-	K  string
-}
-
-var _ eventLayout_changed_run_go_generate = Event{}
-var _ mapperimpl.LacksMethods = struct {
-	*Event
-	mapperimpl.NoMethods
-}{}
-
-type listEventLayout_changed_run_go_generate = struct {
-	List string
-	At   time.Time
-	N    int
-}
-
-var _ listEventLayout_changed_run_go_generate = ListEvent{}
-var _ mapperimpl.LacksMethods = struct {
-	*ListEvent
-	mapperimpl.NoMethods
-}{}
-
-type extraLayout_changed_run_go_generate = struct {
-	A int
-	B string
-}
-
-var _ extraLayout_changed_run_go_generate = Extra{}
-var _ mapperimpl.LacksMethods = struct {
-	*Extra
-	mapperimpl.NoMethods
-}{}
-
-type visitLayout_changed_run_go_generate = struct {
-	_    struct{}  `ddb:"table=visits"`
-	Site string    `ddb:"pk=SITE#{Site}"`
-	At   time.Time `ddb:"sk={At:seconds}#{User}"`
-	User string    `ddb:"sk={At:seconds}#{User}"`
-	Page string    `ddb:"sk={At:seconds}#{User}"`
-}
-
-var _ visitLayout_changed_run_go_generate = Visit{}
-var _ mapperimpl.LacksMethods = struct {
-	*Visit
-	mapperimpl.NoMethods
-}{}
-
-type ticketLayout_changed_run_go_generate = struct {
-	_     struct{} `ddb:"table=tickets"`
-	Queue string   `ddb:"pk=QUEUE#{Queue}"`
-	N     int      `ddb:"sk=T#{N:04}"`
-	Title string   `ddb:"sk=T#{N:04}"`
-	Notes []Note   `ddb:"sk=T#{^N:04}#NOTE#{Line:02}"`
-}
-
-var _ ticketLayout_changed_run_go_generate = Ticket{}
-var _ mapperimpl.LacksMethods = struct {
-	*Ticket
-	mapperimpl.NoMethods
-}{}
-
-type noteLayout_changed_run_go_generate = struct {
-	Line int
-	Text string
-}
-
-var _ noteLayout_changed_run_go_generate = Note{}
-var _ mapperimpl.LacksMethods = struct {
-	*Note
-	mapperimpl.NoMethods
-}{}
-
-type happeningLayout_changed_run_go_generate = struct {
-	_    struct{}  `ddb:"table=happenings"`
-	At   time.Time `ddb:"pk=DAY#{At:date}"`
-	ID   string    `ddb:"sk={At}#{ID}"`
-	Text string    `ddb:"sk={At}#{ID}"`
-}
-
-var _ happeningLayout_changed_run_go_generate = Happening{}
-var _ mapperimpl.LacksMethods = struct {
-	*Happening
-	mapperimpl.NoMethods
-}{}
-
-type shelfLayout_changed_run_go_generate = struct {
-	_       struct{} `ddb:"table=shelves,ttl=gone"`
-	ID      string   `ddb:"pk=SHELF#{ID}"`
-	Name    string   `ddb:"sk=HEAD"`
-	Level   uint     `ddb:"sk=HEAD"`
-	Books   []Event  `ddb:"sk=BOOK#{At:date}{K}"`
-	Session *Session `ddb:"sk=SESSION"`
-	Notes   *Extra   `ddb:"sk=NOTES"`
-}
-
-var _ shelfLayout_changed_run_go_generate = Shelf{}
-var _ mapperimpl.LacksMethods = struct {
-	*Shelf
-	mapperimpl.NoMethods
-}{}
-
-type sessionLayout_changed_run_go_generate = struct {
-	Token string
-	Until time.Time `ddb:"ttl"`
-}
-
-var _ sessionLayout_changed_run_go_generate = Session{}
-var _ mapperimpl.LacksMethods = struct {
-	*Session
-	mapperimpl.NoMethods
-}{}
-
-type scoreLayout_changed_run_go_generate = struct {
-	_      struct{}  `ddb:"table=scores"`
-	_      struct{}  `ddb:"index=byGame,pk={Game},sk={Points}"`
-	_      struct{}  `ddb:"index=byGameAndPlayer,pk={Game},sk={Player}"`
-	_      struct{}  `ddb:"index=byDay,hash=Day,range=Rest,pk=DAY#{At:date},sk={Game}#{Player}#{Points:06},name=Daily"`
-	_      struct{}  `ddb:"index=bySeries,hash=Series,range=Won,pk=S#{Series},sk={At:week},on=Wins"`
-	_      struct{}  `ddb:"index=byPlayer,local,range=Player,sk={Player}"`
-	ID     string    `ddb:"pk=SCORE#{ID}"`
-	Game   string    `ddb:"sk=HEAD"`
-	Player string    `ddb:"sk=HEAD"`
-	Points int       `ddb:"sk=HEAD"`
-	At     time.Time `ddb:"sk=HEAD"`
-	Wins   []Win     `ddb:"sk=WIN#{At}"`
-}
-
-var _ scoreLayout_changed_run_go_generate = Score{}
-var _ mapperimpl.LacksMethods = struct {
-	*Score
-	mapperimpl.NoMethods
-}{}
-
-type winLayout_changed_run_go_generate = struct {
-	At     time.Time
-	Series string `dynamodbav:"series"`
-}
-
-var _ winLayout_changed_run_go_generate = Win{}
-var _ mapperimpl.LacksMethods = struct {
-	*Win
-	mapperimpl.NoMethods
-}{}
-
-type ledgerLayout_changed_run_go_generate = struct {
-	_       struct{}             `ddb:"table=ledgers"`
-	ID      string               `ddb:"pk=LEDGER#{ID}"`
-	Sum     *big.Int             `ddb:"sk=HEAD,root"`
-	Rate    big.Float            `ddb:"sk=HEAD" dynamodbav:",omitempty"`
-	Last    []*big.Int           `ddb:"sk=HEAD"`
-	By      map[string]big.Float `ddb:"sk=HEAD"`
-	Limits  Limits               `ddb:"sk=LIMITS"`
-	Entries []LedgerEntry        `ddb:"sk=E#{N:04}"`
-}
-
-var _ ledgerLayout_changed_run_go_generate = Ledger{}
-var _ mapperimpl.LacksMethods = struct {
-	*Ledger
-	mapperimpl.NoMethods
-}{}
-
-type limitsLayout_changed_run_go_generate = struct {
-	Least big.Int
-	Most  big.Int
-	Share *big.Float
-}
-
-var _ limitsLayout_changed_run_go_generate = Limits{}
-var _ mapperimpl.LacksMethods = struct {
-	*Limits
-	mapperimpl.NoMethods
-}{}
-
-type ledgerEntryLayout_changed_run_go_generate = struct {
-	N      int
-	Amount big.Int
-}
-
-var _ ledgerEntryLayout_changed_run_go_generate = LedgerEntry{}
-var _ mapperimpl.LacksMethods = struct {
-	*LedgerEntry
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

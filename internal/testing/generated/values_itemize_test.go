@@ -23,12 +23,12 @@ func GridByID(id string) *GridKey {
 type GridKey struct{ *gridNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *GridKey) Patch(changes ...field.Change[Grid]) *mapper.ItemPatch[Grid, Grid] {
+func (n *GridKey) Patch(changes ...field.Change[Grid]) *mapper.ItemPatch[Grid, *Grid] {
 	return mapperimpl.Patch(n.gridNode, changes)
 }
 
 // Root selects the root item, HEAD.
-func (n *GridKey) Root() *mapper.ItemNode[Grid, Grid] {
+func (n *GridKey) Root() *mapper.ItemNode[Grid, *Grid] {
 	return mapperimpl.Item[Grid, Grid](mapperimpl.Items(n.gridNode, 0, 1), 0)
 }
 
@@ -48,7 +48,7 @@ func (n *GridKey) Digits() *gridKeyDigits {
 
 // Middle selects M#{T}#{N:03}#{K:02}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or T.
 func (n *GridKey) Middle() *gridKeyMiddle {
-	return &gridKeyMiddle{gridCellItems{gridCellMethods{mapperimpl.Items(n.gridNode, 2, 1)}, 2}}
+	return newGridKeyMiddle(mapperimpl.Items(n.gridNode, 2, 1))
 }
 
 // Signed selects S#{I:sortable}#{T}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost
@@ -58,14 +58,16 @@ func (n *GridKey) Signed() *gridKeySigned {
 }
 
 // Tailed selects TAIL#{N:03}#{T}#x.
-func (n *GridKey) Tailed(nValue uint16, t Word) *mapper.ItemNode[Grid, Cell] {
+func (n *GridKey) Tailed(nValue uint16, t Word) *mapper.ItemNode[Grid, *Cell] {
 	return mapperimpl.Element[Grid, Cell](
 		mapperimpl.Items(n.gridNode, 4, 5, mapperimpl.UintValue(nValue), mapperimpl.StringValue(t)), 4,
 	)
 }
 
 // AddTailed returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n *GridKey) AddTailed(v Cell) *mapper.Patch[Grid] { return mapperimpl.Add(n.gridNode, 4, nil, v) }
+func (n *GridKey) AddTailed(v Cell) *mapper.Patch[Grid] {
+	return mapperimpl.Add(n.gridNode, 4, nil, &v)
+}
 
 // Unsigned selects U#{W:sortable}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or
 // W.
@@ -80,9 +82,7 @@ func (n *GridKey) Joined() *gridKeyJoined {
 }
 
 // Texts selects T#{T}#{K:02}. It has Add, Put and the methods of a query. Narrow it by BeginsWith or T.
-func (n *GridKey) Texts() *gridKeyTexts {
-	return &gridKeyTexts{gridCellItems{gridCellMethods{mapperimpl.Items(n.gridNode, 7, 1)}, 7}}
-}
+func (n *GridKey) Texts() *gridKeyTexts { return newGridKeyTexts(mapperimpl.Items(n.gridNode, 7, 1)) }
 
 // Raws selects R#{T:raw}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost, BeginsWith
 // or T.
@@ -93,9 +93,7 @@ func (n *GridKey) Raws() *gridKeyRaws { return newGridKeyRaws(mapperimpl.Items(n
 func (n *GridKey) Keyed() *gridKeyKeyed { return newGridKeyKeyed(mapperimpl.Items(n.gridNode, 9, 1)) }
 
 // Named selects N#{key}. It has Add, Put, Map and the methods of a query. Narrow it by BeginsWith or Key.
-func (n *GridKey) Named() *gridKeyNamed {
-	return &gridKeyNamed{gridCellItems3{gridCellMethods{mapperimpl.Items(n.gridNode, 10, 1)}, 10}}
-}
+func (n *GridKey) Named() *gridKeyNamed { return newGridKeyNamed(mapperimpl.Items(n.gridNode, 10, 1)) }
 
 // Ints selects {I}. It has Add, Put and the methods of a query. Narrow it by Between, AtLeast, AtMost or I.
 func (n *GridKey) Ints() *gridKeyInts { return newGridKeyInts(mapperimpl.Items(n.gridNode, 11, 0)) }
@@ -108,534 +106,493 @@ func (n *GridKey) Blobs() *gridKeyBlobs { return newGridKeyBlobs(mapperimpl.Item
 
 // gridKeyDigits is a selection, with the methods of a query, that can be narrowed by {N:03}.
 type gridKeyDigits struct {
+	at *gridNode
+	gridCellQuery
 	gridCellItems
 	gridCellUint16Values
 }
 
 func newGridKeyDigits(at *gridNode) *gridKeyDigits {
-	return &gridKeyDigits{gridCellItems{gridCellMethods{at}, 1}, gridCellUint16Values{at}}
+	return &gridKeyDigits{at, *mapperimpl.Elements[Cell](at), gridCellItems{at, 1}, gridCellUint16Values{at}}
 }
 
 // N narrows the selection to one {N:03}.
-func (n *gridKeyDigits) N(nValue uint16) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.UintValue(nValue)), 1)
+func (n *gridKeyDigits) N(nValue uint16) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 2, mapperimpl.UintValue(nValue)), 1)
 }
 
 // gridKeyMiddle is a selection, with the methods of a query, that can be narrowed by {T}.
-type gridKeyMiddle struct{ gridCellItems }
+type gridKeyMiddle struct {
+	at *gridNode
+	gridCellQuery
+	gridCellItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *gridKeyMiddle) BeginsWith(begin string) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
+func newGridKeyMiddle(at *gridNode) *gridKeyMiddle {
+	return &gridKeyMiddle{at, *mapperimpl.Elements[Cell](at), gridCellItems{at, 2}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *gridKeyMiddle) BeginsWith(begin string) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // T narrows the selection to one {T}. It has the methods of a query. Narrow it by Between, AtLeast, AtMost or N.
 func (n *gridKeyMiddle) T(t Word) *gridKeyMiddleT {
-	return newGridKeyMiddleT(mapperimpl.Next(n.gridNode, 3, mapperimpl.StringValue(t)))
+	return newGridKeyMiddleT(mapperimpl.Next(n.at, 3, mapperimpl.StringValue(t)))
 }
 
 // gridKeyMiddleT is a selection, with the methods of a query, that can be narrowed by {N:03}.
 type gridKeyMiddleT struct {
-	gridCellMethods
+	at *gridNode
+	gridCellQuery
 	gridCellUint16Values
 }
 
 func newGridKeyMiddleT(at *gridNode) *gridKeyMiddleT {
-	return &gridKeyMiddleT{gridCellMethods{at}, gridCellUint16Values{at}}
+	return &gridKeyMiddleT{at, *mapperimpl.Elements[Cell](at), gridCellUint16Values{at}}
 }
 
 // N narrows the selection to one {N:03}. It has the methods of a query. Narrow it by Between, AtLeast, AtMost or K.
 func (n *gridKeyMiddleT) N(nValue uint16) *gridKeyMiddleTN {
-	return newGridKeyMiddleTN(mapperimpl.Next(n.gridNode, 5, mapperimpl.UintValue(nValue)))
+	return newGridKeyMiddleTN(mapperimpl.Next(n.at, 5, mapperimpl.UintValue(nValue)))
 }
 
 // gridKeyMiddleTN is a selection, with the methods of a query, that can be narrowed by {K:02}.
 type gridKeyMiddleTN struct {
-	gridCellMethods
+	at *gridNode
+	gridCellQuery
 	gridCellIntValues
 }
 
 func newGridKeyMiddleTN(at *gridNode) *gridKeyMiddleTN {
-	return &gridKeyMiddleTN{gridCellMethods{at}, gridCellIntValues{at}}
+	return &gridKeyMiddleTN{at, *mapperimpl.Elements[Cell](at), gridCellIntValues{at}}
 }
 
 // K narrows the selection to one {K:02}.
-func (n *gridKeyMiddleTN) K(k int) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 6, mapperimpl.IntValue(k)), 2)
+func (n *gridKeyMiddleTN) K(k int) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 6, mapperimpl.IntValue(k)), 2)
 }
 
 // gridKeySigned is a selection, with the methods of a query, that can be narrowed by {I:sortable}.
 type gridKeySigned struct {
+	at *gridNode
+	gridCellQuery
 	gridCellItems
 	gridCellInt64Values
 }
 
 func newGridKeySigned(at *gridNode) *gridKeySigned {
-	return &gridKeySigned{gridCellItems{gridCellMethods{at}, 3}, gridCellInt64Values{at}}
+	return &gridKeySigned{at, *mapperimpl.Elements[Cell](at), gridCellItems{at, 3}, gridCellInt64Values{at}}
 }
 
 // I narrows the selection to one {I:sortable}. It has the methods of a query. Narrow it by BeginsWith or T.
 func (n *gridKeySigned) I(i int64) *gridKeySignedI {
-	return &gridKeySignedI{gridCellMethods{mapperimpl.Next(n.gridNode, 3, mapperimpl.IntValue(i))}}
+	return newGridKeySignedI(mapperimpl.Next(n.at, 3, mapperimpl.IntValue(i)))
 }
 
 // gridKeySignedI is a selection, with the methods of a query, that can be narrowed by {T}.
-type gridKeySignedI struct{ gridCellMethods }
+type gridKeySignedI struct {
+	at *gridNode
+	gridCellQuery
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *gridKeySignedI) BeginsWith(begin string) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
+func newGridKeySignedI(at *gridNode) *gridKeySignedI {
+	return &gridKeySignedI{at, *mapperimpl.Elements[Cell](at)}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *gridKeySignedI) BeginsWith(begin string) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // T narrows the selection to one {T}.
-func (n *gridKeySignedI) T(t Word) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 4, mapperimpl.StringValue(t)), 3)
+func (n *gridKeySignedI) T(t Word) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 4, mapperimpl.StringValue(t)), 3)
 }
 
 // gridKeyUnsigned is a selection, with the methods of a query, that can be narrowed by {W:sortable}.
 type gridKeyUnsigned struct {
+	at *gridNode
+	gridCellQuery
 	gridCellItems
 	gridCellUint64Values
 }
 
 func newGridKeyUnsigned(at *gridNode) *gridKeyUnsigned {
-	return &gridKeyUnsigned{gridCellItems{gridCellMethods{at}, 5}, gridCellUint64Values{at}}
+	return &gridKeyUnsigned{at, *mapperimpl.Elements[Cell](at), gridCellItems{at, 5}, gridCellUint64Values{at}}
 }
 
 // W narrows the selection to one {W:sortable}.
-func (n *gridKeyUnsigned) W(w uint64) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.UintValue(w)), 5)
+func (n *gridKeyUnsigned) W(w uint64) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 2, mapperimpl.UintValue(w)), 5)
 }
 
 // gridKeyJoined is a selection, with the methods of a query, that can be narrowed by {N:03}.
 type gridKeyJoined struct {
+	at *gridNode
+	gridCellQuery
 	gridCellItems
 	gridCellUint16Values
 }
 
 func newGridKeyJoined(at *gridNode) *gridKeyJoined {
-	return &gridKeyJoined{gridCellItems{gridCellMethods{at}, 6}, gridCellUint16Values{at}}
+	return &gridKeyJoined{at, *mapperimpl.Elements[Cell](at), gridCellItems{at, 6}, gridCellUint16Values{at}}
 }
 
 // N narrows the selection to one {N:03}. It has the methods of a query. Narrow it by Between, AtLeast, AtMost or K.
 func (n *gridKeyJoined) N(nValue uint16) *gridKeyJoinedN {
-	return newGridKeyJoinedN(mapperimpl.Next(n.gridNode, 2, mapperimpl.UintValue(nValue)))
+	return newGridKeyJoinedN(mapperimpl.Next(n.at, 2, mapperimpl.UintValue(nValue)))
 }
 
 // gridKeyJoinedN is a selection, with the methods of a query, that can be narrowed by {K:02}.
 type gridKeyJoinedN struct {
-	gridCellMethods
+	at *gridNode
+	gridCellQuery
 	gridCellIntValues
 }
 
 func newGridKeyJoinedN(at *gridNode) *gridKeyJoinedN {
-	return &gridKeyJoinedN{gridCellMethods{at}, gridCellIntValues{at}}
+	return &gridKeyJoinedN{at, *mapperimpl.Elements[Cell](at), gridCellIntValues{at}}
 }
 
 // K narrows the selection to one {K:02}.
-func (n *gridKeyJoinedN) K(k int) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 3, mapperimpl.IntValue(k)), 6)
+func (n *gridKeyJoinedN) K(k int) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 3, mapperimpl.IntValue(k)), 6)
 }
 
 // gridKeyTexts is a selection, with the methods of a query, that can be narrowed by {T}.
-type gridKeyTexts struct{ gridCellItems }
+type gridKeyTexts struct {
+	at *gridNode
+	gridCellQuery
+	gridCellItems
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *gridKeyTexts) BeginsWith(begin string) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
+func newGridKeyTexts(at *gridNode) *gridKeyTexts {
+	return &gridKeyTexts{at, *mapperimpl.Elements[Cell](at), gridCellItems{at, 7}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *gridKeyTexts) BeginsWith(begin string) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // T narrows the selection to one {T}. It has the methods of a query. Narrow it by Between, AtLeast, AtMost or K.
 func (n *gridKeyTexts) T(t Word) *gridKeyTextsT {
-	return newGridKeyTextsT(mapperimpl.Next(n.gridNode, 3, mapperimpl.StringValue(t)))
+	return newGridKeyTextsT(mapperimpl.Next(n.at, 3, mapperimpl.StringValue(t)))
 }
 
 // gridKeyTextsT is a selection, with the methods of a query, that can be narrowed by {K:02}.
 type gridKeyTextsT struct {
-	gridCellMethods
+	at *gridNode
+	gridCellQuery
 	gridCellIntValues
 }
 
 func newGridKeyTextsT(at *gridNode) *gridKeyTextsT {
-	return &gridKeyTextsT{gridCellMethods{at}, gridCellIntValues{at}}
+	return &gridKeyTextsT{at, *mapperimpl.Elements[Cell](at), gridCellIntValues{at}}
 }
 
 // K narrows the selection to one {K:02}.
-func (n *gridKeyTextsT) K(k int) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 4, mapperimpl.IntValue(k)), 7)
+func (n *gridKeyTextsT) K(k int) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 4, mapperimpl.IntValue(k)), 7)
 }
 
 // gridKeyRaws is a selection, with the methods of a query, that can be narrowed by {T:raw}.
 type gridKeyRaws struct {
+	at *gridNode
+	gridCellQuery
 	gridCellItems
 	gridCellWordValues
 }
 
 func newGridKeyRaws(at *gridNode) *gridKeyRaws {
-	return &gridKeyRaws{gridCellItems{gridCellMethods{at}, 8}, gridCellWordValues{at}}
+	return &gridKeyRaws{at, *mapperimpl.Elements[Cell](at), gridCellItems{at, 8}, gridCellWordValues{at}}
 }
 
 // T narrows the selection to one {T:raw}.
-func (n *gridKeyRaws) T(t Word) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.StringValue(t)), 8)
+func (n *gridKeyRaws) T(t Word) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(t)), 8)
 }
 
 // gridKeyKeyed is a selection, with the methods of a query, that can be narrowed by {key:sortable}.
 type gridKeyKeyed struct {
+	at *gridNode
+	gridCellQuery
 	gridCellItems2
 	gridCellInt32Values
 }
 
 func newGridKeyKeyed(at *gridNode) *gridKeyKeyed {
-	return &gridKeyKeyed{gridCellItems2{gridCellMethods{at}, 9}, gridCellInt32Values{at}}
+	return &gridKeyKeyed{at, *mapperimpl.Elements[Cell](at), gridCellItems2{at, 9}, gridCellInt32Values{at}}
 }
 
 // Key narrows the selection to one {key:sortable}.
-func (n *gridKeyKeyed) Key(key int32) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.IntValue(key)), 9)
+func (n *gridKeyKeyed) Key(key int32) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 2, mapperimpl.IntValue(key)), 9)
 }
 
 // gridKeyNamed is a selection, with the methods of a query, that can be narrowed by {key}.
-type gridKeyNamed struct{ gridCellItems3 }
+type gridKeyNamed struct {
+	at *gridNode
+	gridCellQuery
+	gridCellItems3
+}
 
-// BeginsWith selects the items whose text has the given beginning. It has the methods of a query.
-func (n *gridKeyNamed) BeginsWith(begin string) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{mapperimpl.BeginsWith(n.gridNode, begin)}}
+func newGridKeyNamed(at *gridNode) *gridKeyNamed {
+	return &gridKeyNamed{at, *mapperimpl.Elements[Cell](at), gridCellItems3{at, 10}}
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n *gridKeyNamed) BeginsWith(begin string) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.BeginsWith(n.at, begin))
 }
 
 // Key narrows the selection to one {key}.
-func (n *gridKeyNamed) Key(key Word) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 2, mapperimpl.StringValue(key)), 10)
+func (n *gridKeyNamed) Key(key Word) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 2, mapperimpl.StringValue(key)), 10)
 }
 
 // gridKeyInts is a selection, with the methods of a query, that can be narrowed by {I}.
 type gridKeyInts struct {
+	at *gridNode
+	gridCellQuery
 	gridCellItems
 	gridCellInt64Values
 }
 
 func newGridKeyInts(at *gridNode) *gridKeyInts {
-	return &gridKeyInts{gridCellItems{gridCellMethods{at}, 11}, gridCellInt64Values{at}}
+	return &gridKeyInts{at, *mapperimpl.Elements[Cell](at), gridCellItems{at, 11}, gridCellInt64Values{at}}
 }
 
 // I narrows the selection to one {I}.
-func (n *gridKeyInts) I(i int64) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 1, mapperimpl.IntValue(i)), 11)
+func (n *gridKeyInts) I(i int64) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 1, mapperimpl.IntValue(i)), 11)
 }
 
 // gridKeyUints is a selection, with the methods of a query, that can be narrowed by {W}.
 type gridKeyUints struct {
+	at *gridNode
+	gridCellQuery
 	gridCellItems
 	gridCellUint64Values
 }
 
 func newGridKeyUints(at *gridNode) *gridKeyUints {
-	return &gridKeyUints{gridCellItems{gridCellMethods{at}, 12}, gridCellUint64Values{at}}
+	return &gridKeyUints{at, *mapperimpl.Elements[Cell](at), gridCellItems{at, 12}, gridCellUint64Values{at}}
 }
 
 // W narrows the selection to one {W}.
-func (n *gridKeyUints) W(w uint64) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 1, mapperimpl.UintValue(w)), 12)
+func (n *gridKeyUints) W(w uint64) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 1, mapperimpl.UintValue(w)), 12)
 }
 
 // gridKeyBlobs is a selection, with the methods of a query, that can be narrowed by {B}.
 type gridKeyBlobs struct {
+	at *gridNode
+	gridCellQuery
 	gridCellItems
 	gridCellSliceOfByteValues
 }
 
 func newGridKeyBlobs(at *gridNode) *gridKeyBlobs {
-	return &gridKeyBlobs{gridCellItems{gridCellMethods{at}, 13}, gridCellSliceOfByteValues{at}}
+	return &gridKeyBlobs{at, *mapperimpl.Elements[Cell](at), gridCellItems{at, 13}, gridCellSliceOfByteValues{at}}
 }
 
 // B narrows the selection to one {B}.
-func (n *gridKeyBlobs) B(b []byte) *mapper.ItemNode[Grid, Cell] {
-	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.gridNode, 1, mapperimpl.BytesValue(b)), 13)
+func (n *gridKeyBlobs) B(b []byte) *mapper.ItemNode[Grid, *Cell] {
+	return mapperimpl.Element[Grid, Cell](mapperimpl.Next(n.at, 1, mapperimpl.BytesValue(b)), 13)
 }
 
 type gridNode = query.Node[Grid]
 
-type gridCellMethods struct{ *gridNode }
-
-// Query returns the query, which has more methods than these.
-func (n *gridCellMethods) Query() *query.Query[Grid, Cell] { return query.Of[Cell](n.gridNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *gridCellMethods) All(
-	ctx context.Context, src query.Source[Grid], options ...query.ReadOption,
-) iter.Seq2[Cell, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *gridCellMethods) Refs(
-	ctx context.Context, src query.Source[Grid], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Cell], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *gridCellMethods) Collect(
-	ctx context.Context, src query.Source[Grid], options ...query.ReadOption,
-) ([]Cell, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *gridCellMethods) Page(
-	ctx context.Context, src query.Source[Grid], options ...query.ReadOption,
-) (*query.Page[Cell], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *gridCellMethods) Count(ctx context.Context, src query.Source[Grid], options ...query.ReadOption) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *gridCellMethods) Plan(src query.Source[Grid], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *gridCellMethods) Filter(conditions ...field.Condition[Cell]) *query.Query[Grid, Cell] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *gridCellMethods) Project(fields ...field.Of[Cell]) *query.Query[Grid, Cell] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *gridCellMethods) Limit(first int) *query.Query[Grid, Cell] { return n.Query().Limit(first) }
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *gridCellMethods) Reverse() *query.Query[Grid, Cell] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *gridCellMethods) After(page query.Cursor) *query.Query[Grid, Cell] {
-	return n.Query().After(page)
-}
+type gridCellQuery = query.Elements[Grid, Cell]
 
 type gridCellItems struct {
-	gridCellMethods
+	base *gridNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *gridCellItems) Add(element Cell) *mapper.Patch[Grid] {
-	return mapperimpl.Add(n.gridNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *gridCellItems) Put(element Cell) *mapper.Patch[Grid] {
-	return mapperimpl.Put(n.gridNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// gridCellQuery is a selection of elements, and has the methods of a query.
-type gridCellQuery struct{ gridCellMethods }
 
 type gridCellUint16Values struct{ base *gridNode }
 
-func (n *gridCellUint16Values) of(at *gridNode) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *gridCellUint16Values) Between(from, to uint16) *gridCellQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.UintValue(from), mapperimpl.UintValue(to)))
+func (n *gridCellUint16Values) Between(from, to uint16) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.Between(n.base, mapperimpl.UintValue(from), mapperimpl.UintValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellUint16Values) AtLeast(from uint16) *gridCellQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.UintValue(from)))
+func (n *gridCellUint16Values) AtLeast(from uint16) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtLeast(n.base, mapperimpl.UintValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellUint16Values) AtMost(to uint16) *gridCellQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.UintValue(to)))
+func (n *gridCellUint16Values) AtMost(to uint16) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtMost(n.base, mapperimpl.UintValue(to)))
 }
 
 type gridCellIntValues struct{ base *gridNode }
 
-func (n *gridCellIntValues) of(at *gridNode) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *gridCellIntValues) Between(from, to int) *gridCellQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *gridCellIntValues) Between(from, to int) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellIntValues) AtLeast(from int) *gridCellQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *gridCellIntValues) AtLeast(from int) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellIntValues) AtMost(to int) *gridCellQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *gridCellIntValues) AtMost(to int) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 type gridCellInt64Values struct{ base *gridNode }
 
-func (n *gridCellInt64Values) of(at *gridNode) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *gridCellInt64Values) Between(from, to int64) *gridCellQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *gridCellInt64Values) Between(from, to int64) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellInt64Values) AtLeast(from int64) *gridCellQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *gridCellInt64Values) AtLeast(from int64) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellInt64Values) AtMost(to int64) *gridCellQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *gridCellInt64Values) AtMost(to int64) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 type gridCellUint64Values struct{ base *gridNode }
 
-func (n *gridCellUint64Values) of(at *gridNode) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *gridCellUint64Values) Between(from, to uint64) *gridCellQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.UintValue(from), mapperimpl.UintValue(to)))
+func (n *gridCellUint64Values) Between(from, to uint64) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.Between(n.base, mapperimpl.UintValue(from), mapperimpl.UintValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellUint64Values) AtLeast(from uint64) *gridCellQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.UintValue(from)))
+func (n *gridCellUint64Values) AtLeast(from uint64) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtLeast(n.base, mapperimpl.UintValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellUint64Values) AtMost(to uint64) *gridCellQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.UintValue(to)))
+func (n *gridCellUint64Values) AtMost(to uint64) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtMost(n.base, mapperimpl.UintValue(to)))
 }
 
 type gridCellWordValues struct{ base *gridNode }
 
-func (n *gridCellWordValues) of(at *gridNode) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *gridCellWordValues) Between(from, to Word) *gridCellQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
+func (n *gridCellWordValues) Between(from, to Word) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](
+		mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)),
+	)
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellWordValues) AtLeast(from Word) *gridCellQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
+func (n *gridCellWordValues) AtLeast(from Word) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellWordValues) AtMost(to Word) *gridCellQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
+func (n *gridCellWordValues) AtMost(to Word) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
 }
 
 // BeginsWith selects the items whose text has the given beginning.
-func (n *gridCellWordValues) BeginsWith(begin string) *gridCellQuery {
-	return n.of(mapperimpl.BeginsWith(n.base, begin))
+func (n *gridCellWordValues) BeginsWith(begin string) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.BeginsWith(n.base, begin))
 }
 
 type gridCellItems2 struct {
-	gridCellMethods
+	base *gridNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *gridCellItems2) Add(k int32, element Cell) *mapper.Patch[Grid] {
-	return mapperimpl.Add(n.gridNode, n.item, k, element)
+	return mapperimpl.Add(n.base, n.item, k, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *gridCellItems2) Put(k int32, element Cell) *mapper.Patch[Grid] {
-	return mapperimpl.Put(n.gridNode, n.item, k, element)
+	return mapperimpl.Put(n.base, n.item, k, &element)
 }
 
 // Map reads the whole map.
 func (n *gridCellItems2) Map(
 	ctx context.Context, src query.Source[Grid], options ...query.ReadOption,
 ) (all map[int32]Cell, err error) {
-	err = mapperimpl.Entries(ctx, n.gridNode, src, options, &all)
+	err = mapperimpl.Entries(ctx, n.base, src, options, &all)
 	return all, err
 }
 
 type gridCellInt32Values struct{ base *gridNode }
 
-func (n *gridCellInt32Values) of(at *gridNode) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *gridCellInt32Values) Between(from, to int32) *gridCellQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *gridCellInt32Values) Between(from, to int32) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellInt32Values) AtLeast(from int32) *gridCellQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *gridCellInt32Values) AtLeast(from int32) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellInt32Values) AtMost(to int32) *gridCellQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *gridCellInt32Values) AtMost(to int32) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 type gridCellItems3 struct {
-	gridCellMethods
+	base *gridNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *gridCellItems3) Add(k Word, element Cell) *mapper.Patch[Grid] {
-	return mapperimpl.Add(n.gridNode, n.item, k, element)
+	return mapperimpl.Add(n.base, n.item, k, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *gridCellItems3) Put(k Word, element Cell) *mapper.Patch[Grid] {
-	return mapperimpl.Put(n.gridNode, n.item, k, element)
+	return mapperimpl.Put(n.base, n.item, k, &element)
 }
 
 // Map reads the whole map.
 func (n *gridCellItems3) Map(
 	ctx context.Context, src query.Source[Grid], options ...query.ReadOption,
 ) (all map[Word]Cell, err error) {
-	err = mapperimpl.Entries(ctx, n.gridNode, src, options, &all)
+	err = mapperimpl.Entries(ctx, n.base, src, options, &all)
 	return all, err
 }
 
 type gridCellSliceOfByteValues struct{ base *gridNode }
 
-func (n *gridCellSliceOfByteValues) of(at *gridNode) *gridCellQuery {
-	return &gridCellQuery{gridCellMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *gridCellSliceOfByteValues) Between(from, to []byte) *gridCellQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.BytesValue(from), mapperimpl.BytesValue(to)))
+func (n *gridCellSliceOfByteValues) Between(from, to []byte) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.Between(n.base, mapperimpl.BytesValue(from), mapperimpl.BytesValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *gridCellSliceOfByteValues) AtLeast(from []byte) *gridCellQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.BytesValue(from)))
+func (n *gridCellSliceOfByteValues) AtLeast(from []byte) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtLeast(n.base, mapperimpl.BytesValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *gridCellSliceOfByteValues) AtMost(to []byte) *gridCellQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.BytesValue(to)))
+func (n *gridCellSliceOfByteValues) AtMost(to []byte) *query.Elements[Grid, Cell] {
+	return mapperimpl.Elements[Cell](mapperimpl.AtMost(n.base, mapperimpl.BytesValue(to)))
 }
 
 // DraftByDocN selects the Draft with the keys DOC#{Doc} and V#{N:04}.
@@ -652,12 +609,12 @@ func DraftByDoc(doc string) *draftQuery {
 type DraftKey struct{ *draftNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *DraftKey) Patch(changes ...field.Change[Draft]) *mapper.ItemPatch[Draft, Draft] {
+func (n *DraftKey) Patch(changes ...field.Change[Draft]) *mapper.ItemPatch[Draft, *Draft] {
 	return mapperimpl.Patch(n.draftNode, changes)
 }
 
 // Root selects the root item, V#{N:04}.
-func (n *DraftKey) Root() *mapper.ItemNode[Draft, Draft] {
+func (n *DraftKey) Root() *mapper.ItemNode[Draft, *Draft] {
 	return mapperimpl.Item[Draft, Draft](mapperimpl.Items(n.draftNode, 0, 2), 0)
 }
 
@@ -679,17 +636,19 @@ func newDraftQuery(at *draftNode) *draftQuery {
 
 // draftKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
 type draftKeyLines struct {
+	at *draftNode
+	draftLineQuery
 	draftLineItems
 	draftLineIntValues
 }
 
 func newDraftKeyLines(at *draftNode) *draftKeyLines {
-	return &draftKeyLines{draftLineItems{draftLineMethods{at}, 1}, draftLineIntValues{at}}
+	return &draftKeyLines{at, *mapperimpl.Elements[Line](at), draftLineItems{at, 1}, draftLineIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:02}.
-func (n *draftKeyLines) Line(line int) *mapper.ItemNode[Draft, Line] {
-	return mapperimpl.Element[Draft, Line](mapperimpl.Next(n.draftNode, 4, mapperimpl.IntValue(line)), 1)
+func (n *draftKeyLines) Line(line int) *mapper.ItemNode[Draft, *Line] {
+	return mapperimpl.Element[Draft, Line](mapperimpl.Next(n.at, 4, mapperimpl.IntValue(line)), 1)
 }
 
 type draftNode = query.Node[Draft]
@@ -770,131 +729,53 @@ func (n *draftEntitiesFlatQuery) Roots() *query.Query[Draft, Draft] { return n.Q
 
 type draftEntitiesIntValues struct{ base *draftNode }
 
-func (n *draftEntitiesIntValues) of(at *draftNode) *query.Query[Draft, Draft] {
-	return query.Of[Draft](at)
-}
-
 // Between selects the items from one value to another, both included.
 func (n *draftEntitiesIntValues) Between(from, to int) *query.Query[Draft, Draft] {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+	return query.Of[Draft](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
 func (n *draftEntitiesIntValues) AtLeast(from int) *query.Query[Draft, Draft] {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+	return query.Of[Draft](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
 func (n *draftEntitiesIntValues) AtMost(to int) *query.Query[Draft, Draft] {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+	return query.Of[Draft](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
-type draftLineMethods struct{ *draftNode }
-
-// Query returns the query, which has more methods than these.
-func (n *draftLineMethods) Query() *query.Query[Draft, Line] { return query.Of[Line](n.draftNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *draftLineMethods) All(
-	ctx context.Context, src query.Source[Draft], options ...query.ReadOption,
-) iter.Seq2[Line, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *draftLineMethods) Refs(
-	ctx context.Context, src query.Source[Draft], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Line], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *draftLineMethods) Collect(
-	ctx context.Context, src query.Source[Draft], options ...query.ReadOption,
-) ([]Line, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *draftLineMethods) Page(
-	ctx context.Context, src query.Source[Draft], options ...query.ReadOption,
-) (*query.Page[Line], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *draftLineMethods) Count(
-	ctx context.Context, src query.Source[Draft], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *draftLineMethods) Plan(src query.Source[Draft], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *draftLineMethods) Filter(conditions ...field.Condition[Line]) *query.Query[Draft, Line] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *draftLineMethods) Project(fields ...field.Of[Line]) *query.Query[Draft, Line] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *draftLineMethods) Limit(first int) *query.Query[Draft, Line] { return n.Query().Limit(first) }
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *draftLineMethods) Reverse() *query.Query[Draft, Line] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *draftLineMethods) After(page query.Cursor) *query.Query[Draft, Line] {
-	return n.Query().After(page)
-}
+type draftLineQuery = query.Elements[Draft, Line]
 
 type draftLineItems struct {
-	draftLineMethods
+	base *draftNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *draftLineItems) Add(element Line) *mapper.Patch[Draft] {
-	return mapperimpl.Add(n.draftNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *draftLineItems) Put(element Line) *mapper.Patch[Draft] {
-	return mapperimpl.Put(n.draftNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// draftLineQuery is a selection of elements, and has the methods of a query.
-type draftLineQuery struct{ draftLineMethods }
 
 type draftLineIntValues struct{ base *draftNode }
 
-func (n *draftLineIntValues) of(at *draftNode) *draftLineQuery {
-	return &draftLineQuery{draftLineMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *draftLineIntValues) Between(from, to int) *draftLineQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *draftLineIntValues) Between(from, to int) *query.Elements[Draft, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *draftLineIntValues) AtLeast(from int) *draftLineQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *draftLineIntValues) AtLeast(from int) *query.Elements[Draft, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *draftLineIntValues) AtMost(to int) *draftLineQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *draftLineIntValues) AtMost(to int) *query.Elements[Draft, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // LevelByMapN selects the Level with the keys MAP#{Map} and {N}.
@@ -911,12 +792,12 @@ func LevelByMap(mapValue string) *levelQuery {
 type LevelKey struct{ *levelNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *LevelKey) Patch(changes ...field.Change[Level]) *mapper.ItemPatch[Level, Level] {
+func (n *LevelKey) Patch(changes ...field.Change[Level]) *mapper.ItemPatch[Level, *Level] {
 	return mapperimpl.Patch(n.levelNode, changes)
 }
 
 // Root selects the root item, {N}.
-func (n *LevelKey) Root() *mapper.ItemNode[Level, Level] {
+func (n *LevelKey) Root() *mapper.ItemNode[Level, *Level] {
 	return mapperimpl.Item[Level, Level](mapperimpl.Items(n.levelNode, 0, 1), 0)
 }
 
@@ -1008,23 +889,19 @@ func (n *levelEntitiesFlatQuery) Roots() *query.Query[Level, Level] { return n.Q
 
 type levelEntitiesInt64Values struct{ base *levelNode }
 
-func (n *levelEntitiesInt64Values) of(at *levelNode) *query.Query[Level, Level] {
-	return query.Of[Level](at)
-}
-
 // Between selects the items from one value to another, both included.
 func (n *levelEntitiesInt64Values) Between(from, to int64) *query.Query[Level, Level] {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+	return query.Of[Level](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
 func (n *levelEntitiesInt64Values) AtLeast(from int64) *query.Query[Level, Level] {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+	return query.Of[Level](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
 func (n *levelEntitiesInt64Values) AtMost(to int64) *query.Query[Level, Level] {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+	return query.Of[Level](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // LabelByMapText selects the Label with the keys MAP#{Map} and L#{Text}#HEAD.
@@ -1043,12 +920,12 @@ func LabelByMap(mapValue string) *labelQuery {
 type LabelKey struct{ *labelNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *LabelKey) Patch(changes ...field.Change[Label]) *mapper.ItemPatch[Label, Label] {
+func (n *LabelKey) Patch(changes ...field.Change[Label]) *mapper.ItemPatch[Label, *Label] {
 	return mapperimpl.Patch(n.labelNode, changes)
 }
 
 // Root selects the root item, L#{Text}#HEAD.
-func (n *LabelKey) Root() *mapper.ItemNode[Label, Label] {
+func (n *LabelKey) Root() *mapper.ItemNode[Label, *Label] {
 	return mapperimpl.Item[Label, Label](mapperimpl.Items(n.labelNode, 0, 3), 0)
 }
 
@@ -1068,17 +945,19 @@ func (n *labelQuery) BeginsWith(begin string) *query.Query[Label, Label] {
 
 // labelKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
 type labelKeyLines struct {
+	at *labelNode
+	labelLineQuery
 	labelLineItems
 	labelLineIntValues
 }
 
 func newLabelKeyLines(at *labelNode) *labelKeyLines {
-	return &labelKeyLines{labelLineItems{labelLineMethods{at}, 1}, labelLineIntValues{at}}
+	return &labelKeyLines{at, *mapperimpl.Elements[Line](at), labelLineItems{at, 1}, labelLineIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:02}.
-func (n *labelKeyLines) Line(line int) *mapper.ItemNode[Label, Line] {
-	return mapperimpl.Element[Label, Line](mapperimpl.Next(n.labelNode, 4, mapperimpl.IntValue(line)), 1)
+func (n *labelKeyLines) Line(line int) *mapper.ItemNode[Label, *Line] {
+	return mapperimpl.Element[Label, Line](mapperimpl.Next(n.at, 4, mapperimpl.IntValue(line)), 1)
 }
 
 type labelNode = query.Node[Label]
@@ -1157,112 +1036,38 @@ func (n *labelEntitiesFlatQuery) After(page query.Cursor) *query.Query[Label, La
 // Roots returns the query that reads only the root item of each entity.
 func (n *labelEntitiesFlatQuery) Roots() *query.Query[Label, Label] { return n.Query().Roots() }
 
-type labelLineMethods struct{ *labelNode }
-
-// Query returns the query, which has more methods than these.
-func (n *labelLineMethods) Query() *query.Query[Label, Line] { return query.Of[Line](n.labelNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *labelLineMethods) All(
-	ctx context.Context, src query.Source[Label], options ...query.ReadOption,
-) iter.Seq2[Line, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *labelLineMethods) Refs(
-	ctx context.Context, src query.Source[Label], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Line], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *labelLineMethods) Collect(
-	ctx context.Context, src query.Source[Label], options ...query.ReadOption,
-) ([]Line, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *labelLineMethods) Page(
-	ctx context.Context, src query.Source[Label], options ...query.ReadOption,
-) (*query.Page[Line], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *labelLineMethods) Count(
-	ctx context.Context, src query.Source[Label], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *labelLineMethods) Plan(src query.Source[Label], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *labelLineMethods) Filter(conditions ...field.Condition[Line]) *query.Query[Label, Line] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *labelLineMethods) Project(fields ...field.Of[Line]) *query.Query[Label, Line] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *labelLineMethods) Limit(first int) *query.Query[Label, Line] { return n.Query().Limit(first) }
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *labelLineMethods) Reverse() *query.Query[Label, Line] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *labelLineMethods) After(page query.Cursor) *query.Query[Label, Line] {
-	return n.Query().After(page)
-}
+type labelLineQuery = query.Elements[Label, Line]
 
 type labelLineItems struct {
-	labelLineMethods
+	base *labelNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *labelLineItems) Add(element Line) *mapper.Patch[Label] {
-	return mapperimpl.Add(n.labelNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *labelLineItems) Put(element Line) *mapper.Patch[Label] {
-	return mapperimpl.Put(n.labelNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// labelLineQuery is a selection of elements, and has the methods of a query.
-type labelLineQuery struct{ labelLineMethods }
 
 type labelLineIntValues struct{ base *labelNode }
 
-func (n *labelLineIntValues) of(at *labelNode) *labelLineQuery {
-	return &labelLineQuery{labelLineMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *labelLineIntValues) Between(from, to int) *labelLineQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *labelLineIntValues) Between(from, to int) *query.Elements[Label, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *labelLineIntValues) AtLeast(from int) *labelLineQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *labelLineIntValues) AtLeast(from int) *query.Elements[Label, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *labelLineIntValues) AtMost(to int) *labelLineQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *labelLineIntValues) AtMost(to int) *query.Elements[Label, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // MomentByDocAt selects the Moment with the keys DOC#{Doc} and AT#{At:seconds}.
@@ -1280,12 +1085,12 @@ func MomentByDoc(doc string) *momentQuery {
 type MomentKey struct{ *momentNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n *MomentKey) Patch(changes ...field.Change[Moment]) *mapper.ItemPatch[Moment, Moment] {
+func (n *MomentKey) Patch(changes ...field.Change[Moment]) *mapper.ItemPatch[Moment, *Moment] {
 	return mapperimpl.Patch(n.momentNode, changes)
 }
 
 // Root selects the root item, AT#{At:seconds}.
-func (n *MomentKey) Root() *mapper.ItemNode[Moment, Moment] {
+func (n *MomentKey) Root() *mapper.ItemNode[Moment, *Moment] {
 	return mapperimpl.Item[Moment, Moment](mapperimpl.Items(n.momentNode, 0, 2), 0)
 }
 
@@ -1307,17 +1112,19 @@ func newMomentQuery(at *momentNode) *momentQuery {
 
 // momentKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:02}.
 type momentKeyLines struct {
+	at *momentNode
+	momentLineQuery
 	momentLineItems
 	momentLineIntValues
 }
 
 func newMomentKeyLines(at *momentNode) *momentKeyLines {
-	return &momentKeyLines{momentLineItems{momentLineMethods{at}, 1}, momentLineIntValues{at}}
+	return &momentKeyLines{at, *mapperimpl.Elements[Line](at), momentLineItems{at, 1}, momentLineIntValues{at}}
 }
 
 // Line narrows the selection to one {Line:02}.
-func (n *momentKeyLines) Line(line int) *mapper.ItemNode[Moment, Line] {
-	return mapperimpl.Element[Moment, Line](mapperimpl.Next(n.momentNode, 4, mapperimpl.IntValue(line)), 1)
+func (n *momentKeyLines) Line(line int) *mapper.ItemNode[Moment, *Line] {
+	return mapperimpl.Element[Moment, Line](mapperimpl.Next(n.at, 4, mapperimpl.IntValue(line)), 1)
 }
 
 type momentNode = query.Node[Moment]
@@ -1400,52 +1207,48 @@ type momentEntitiesQueries = query.Query[Moment, Moment]
 
 type momentEntitiesHours struct{ base *momentNode }
 
-func (n *momentEntitiesHours) of(at *momentNode) *query.Query[Moment, Moment] {
-	return query.Of[Moment](at)
-}
-
 // Year selects the items of a year, in UTC or a location.
 func (n *momentEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Moment, Moment] {
-	return n.of(mapperimpl.Period(n.base, in, year))
+	return query.Of[Moment](mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
 func (n *momentEntitiesHours) Month(year int, month time.Month, in ...*time.Location) *query.Query[Moment, Moment] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
+	return query.Of[Moment](mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
 func (n *momentEntitiesHours) Day(
 	year int, month time.Month, day int, in ...*time.Location,
 ) *query.Query[Moment, Moment] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
+	return query.Of[Moment](mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
 func (n *momentEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
 ) *query.Query[Moment, Moment] {
-	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
+	return query.Of[Moment](mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
 func (n *momentEntitiesHours) Between(from, to time.Time) *query.Query[Moment, Moment] {
-	return n.of(mapperimpl.Times(n.base, &from, &to))
+	return query.Of[Moment](mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
 func (n *momentEntitiesHours) Before(to time.Time) *query.Query[Moment, Moment] {
-	return n.of(mapperimpl.Times(n.base, nil, &to))
+	return query.Of[Moment](mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
 func (n *momentEntitiesHours) Since(from time.Time) *momentEntitiesHoursSince {
-	return &momentEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+	return &momentEntitiesHoursSince{*query.Of[Moment](mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 // momentEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type momentEntitiesHoursSince struct {
-	*momentEntitiesQueries
+	momentEntitiesQueries
 	times *momentEntitiesHours
 	from  time.Time
 }
@@ -1455,231 +1258,123 @@ func (n *momentEntitiesHoursSince) Before(to time.Time) *query.Query[Moment, Mom
 	return n.times.Between(n.from, to)
 }
 
-type momentLineMethods struct{ *momentNode }
-
-// Query returns the query, which has more methods than these.
-func (n *momentLineMethods) Query() *query.Query[Moment, Line] { return query.Of[Line](n.momentNode) }
-
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
-// each MB, and reads the root item if the elements may be leftover items.
-func (n *momentLineMethods) All(
-	ctx context.Context, src query.Source[Moment], options ...query.ReadOption,
-) iter.Seq2[Line, error] {
-	return n.Query().All(ctx, src, options...)
-}
-
-// Refs yields what All does, with the field and the keys of each element.
-func (n *momentLineMethods) Refs(
-	ctx context.Context, src query.Source[Moment], options ...query.ReadOption,
-) iter.Seq2[query.Ref[Line], error] {
-	return n.Query().Refs(ctx, src, options...)
-}
-
-// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
-// the elements may be leftover items.
-func (n *momentLineMethods) Collect(
-	ctx context.Context, src query.Source[Moment], options ...query.ReadOption,
-) ([]Line, error) {
-	return n.Query().Collect(ctx, src, options...)
-}
-
-// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n *momentLineMethods) Page(
-	ctx context.Context, src query.Source[Moment], options ...query.ReadOption,
-) (*query.Page[Line], error) {
-	return n.Query().Page(ctx, src, options...)
-}
-
-// Count returns the number of elements. It costs as much as reading them.
-func (n *momentLineMethods) Count(
-	ctx context.Context, src query.Source[Moment], options ...query.ReadOption,
-) (int, error) {
-	return n.Query().Count(ctx, src, options...)
-}
-
-// Plan returns the query's requests and their cost. It sends nothing.
-func (n *momentLineMethods) Plan(src query.Source[Moment], options ...query.ReadOption) (*query.Plan, error) {
-	return n.Query().Plan(src, options...)
-}
-
-// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
-// filters out.
-func (n *momentLineMethods) Filter(conditions ...field.Condition[Line]) *query.Query[Moment, Line] {
-	return n.Query().Filter(conditions...)
-}
-
-// Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n *momentLineMethods) Project(fields ...field.Of[Line]) *query.Query[Moment, Line] {
-	return n.Query().Project(fields...)
-}
-
-// Limit returns the query of the first elements. For Page it is the size of a page.
-func (n *momentLineMethods) Limit(first int) *query.Query[Moment, Line] {
-	return n.Query().Limit(first)
-}
-
-// Reverse returns the query in descending order of the sort keys.
-func (n *momentLineMethods) Reverse() *query.Query[Moment, Line] { return n.Query().Reverse() }
-
-// After returns the query that continues after a page, at its Next.
-func (n *momentLineMethods) After(page query.Cursor) *query.Query[Moment, Line] {
-	return n.Query().After(page)
-}
+type momentLineQuery = query.Elements[Moment, Line]
 
 type momentLineItems struct {
-	momentLineMethods
+	base *momentNode
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n *momentLineItems) Add(element Line) *mapper.Patch[Moment] {
-	return mapperimpl.Add(n.momentNode, n.item, nil, element)
+	return mapperimpl.Add(n.base, n.item, nil, &element)
 }
 
 // Put returns a patch that adds or replaces an element.
 func (n *momentLineItems) Put(element Line) *mapper.Patch[Moment] {
-	return mapperimpl.Put(n.momentNode, n.item, nil, element)
+	return mapperimpl.Put(n.base, n.item, nil, &element)
 }
-
-// momentLineQuery is a selection of elements, and has the methods of a query.
-type momentLineQuery struct{ momentLineMethods }
 
 type momentLineIntValues struct{ base *momentNode }
 
-func (n *momentLineIntValues) of(at *momentNode) *momentLineQuery {
-	return &momentLineQuery{momentLineMethods{at}}
-}
-
 // Between selects the items from one value to another, both included.
-func (n *momentLineIntValues) Between(from, to int) *momentLineQuery {
-	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+func (n *momentLineIntValues) Between(from, to int) *query.Elements[Moment, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n *momentLineIntValues) AtLeast(from int) *momentLineQuery {
-	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+func (n *momentLineIntValues) AtLeast(from int) *query.Elements[Moment, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n *momentLineIntValues) AtMost(to int) *momentLineQuery {
-	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+func (n *momentLineIntValues) AtMost(to int) *query.Elements[Moment, Line] {
+	return mapperimpl.Elements[Line](mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
 // GridFields has the stored fields of a Grid: for patches, conditions, filters and projections.
-var GridFields = mapperimpl.Handles[gridHandles](gridForm)
-
-// gridHandles is the type of GridFields.
-type gridHandles struct {
+var GridFields = *mapperimpl.Handles(&struct {
 	// Name is the attribute "Name" (S) of the item HEAD.
-	Name *field.String[Grid, string]
-}
+	Name *field.String[*Grid, string]
+}{}, gridForm.Form)
 
 // CellFields has the stored fields of a Cell: for patches, conditions, filters and projections.
-var CellFields = mapperimpl.Handles[cellHandles](cellForm)
-
-// cellHandles is the type of CellFields.
-type cellHandles struct {
+var CellFields = *mapperimpl.Handles(&struct {
 	// K is the attribute "K" (N) of each item D#{N:03}. It is also the attribute "K" (N) of each item
 	// S#{I:sortable}#{T}. It has more places.
-	K *field.Number[Cell, int]
+	K *field.Number[*Cell, int]
 	// N is the attribute "N" (N) of each item S#{I:sortable}#{T}. It is also the attribute "N" (N) of each item
 	// U#{W:sortable}. It has more places.
-	N *field.Number[Cell, uint16]
+	N *field.Number[*Cell, uint16]
 	// I is the attribute "I" (N) of each item D#{N:03}. It is also the attribute "I" (N) of each item
 	// M#{T}#{N:03}#{K:02}. It has more places.
-	I *field.Number[Cell, int64]
+	I *field.Number[*Cell, int64]
 	// W is the attribute "W" (N) of each item D#{N:03}. It is also the attribute "W" (N) of each item
 	// M#{T}#{N:03}#{K:02}. It has more places.
-	W *field.Number[Cell, uint64]
+	W *field.Number[*Cell, uint64]
 	// T is the attribute "T" (S) of each item D#{N:03}. It is also the attribute "T" (S) of each item U#{W:sortable}.
 	// It has more places.
-	T *field.String[Cell, Word]
+	T *field.String[*Cell, Word]
 	// B is the attribute "B" (B) of each item D#{N:03}. It is also the attribute "B" (B) of each item
 	// M#{T}#{N:03}#{K:02}. It has more places.
-	B *field.Bytes[Cell, []byte]
+	B *field.Ordered[*Cell, []byte]
 	// X is the attribute "X" (S) of each item D#{N:03}. It is also the attribute "X" (S) of each item
 	// M#{T}#{N:03}#{K:02}. It has more places.
-	X *field.String[Cell, string]
-}
+	X *field.String[*Cell, string]
+}{}, cellForm.Form)
 
 // DraftFields has the stored fields of a Draft: for patches, conditions, filters and projections.
-var DraftFields = mapperimpl.Handles[draftHandles](draftForm)
-
-// draftHandles is the type of DraftFields.
-type draftHandles struct {
+var DraftFields = *mapperimpl.Handles(&struct {
 	// Text is the attribute "Text" (S) of the item V#{N:04}.
-	Text *field.String[Draft, string]
-}
+	Text *field.String[*Draft, string]
+}{}, draftForm.Form)
 
 // LineFields has the stored fields of a Line: for patches, conditions, filters and projections.
-var LineFields = mapperimpl.Handles[lineHandles](lineForm)
-
-// lineHandles is the type of LineFields.
-type lineHandles struct {
+var LineFields = *mapperimpl.Handles(&struct {
 	// Text is the attribute "Text" (S) of each item V#{^N:04}#{Line:02}. It is also the attribute "Text" (S) of each
 	// item L#{^Text}#LINE#{Line:02}. It has more places.
-	Text *field.String[Line, string]
-}
+	Text *field.String[*Line, string]
+}{}, lineForm.Form)
 
 // LevelFields has the stored fields of a Level: for patches, conditions, filters and projections.
-var LevelFields = mapperimpl.Handles[levelHandles](levelForm)
-
-// levelHandles is the type of LevelFields.
-type levelHandles struct {
+var LevelFields = *mapperimpl.Handles(&struct {
 	// Text is the attribute "Text" (S) of the item {N}.
-	Text *field.String[Level, string]
-}
+	Text *field.String[*Level, string]
+}{}, levelForm.Form)
 
 // LabelFields has the stored fields of a Label: for patches, conditions, filters and projections.
-var LabelFields = mapperimpl.Handles[labelHandles](labelForm)
-
-// labelHandles is the type of LabelFields.
-type labelHandles struct {
+var LabelFields = *mapperimpl.Handles(&struct {
 	// Size is the attribute "Size" (N) of the item L#{Text}#HEAD.
-	Size *field.Number[Label, int]
-}
+	Size *field.Number[*Label, int]
+}{}, labelForm.Form)
 
 // MomentFields has the stored fields of a Moment: for patches, conditions, filters and projections.
-var MomentFields = mapperimpl.Handles[momentHandles](momentForm)
-
-// momentHandles is the type of MomentFields.
-type momentHandles struct {
+var MomentFields = *mapperimpl.Handles(&struct {
 	// At is the attribute "At" (S) of the item AT#{At:seconds}.
-	At *field.Key[Moment, time.Time]
+	At *field.Key[*Moment, time.Time]
 	// Text is the attribute "Text" (S) of the item AT#{At:seconds}.
-	Text *field.String[Moment, string]
-}
+	Text *field.String[*Moment, string]
+}{}, momentForm.Form)
 
 var gridForm = mapperimpl.Struct(mapperimpl.Funcs[Grid]{},
-	mapperimpl.Field("ID", "", func(v *Grid) *string { return &v.ID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Name", "", func(v *Grid) *string { return &v.Name }, mapperimpl.String[string]()),
-	mapperimpl.Field("Digits", "", func(v *Grid) *[]Cell { return &v.Digits }, mapperimpl.Slice[[]Cell](cellForm)),
-	mapperimpl.Field("Middle", "", func(v *Grid) *[]Cell { return &v.Middle }, mapperimpl.Slice[[]Cell](cellForm)),
-	mapperimpl.Field("Signed", "", func(v *Grid) *[]Cell { return &v.Signed }, mapperimpl.Slice[[]Cell](cellForm)),
-	mapperimpl.Field("Tailed", "", func(v *Grid) *[]Cell { return &v.Tailed }, mapperimpl.Slice[[]Cell](cellForm)),
-	mapperimpl.Field("Unsigned", "", func(v *Grid) *[]Cell { return &v.Unsigned }, mapperimpl.Slice[[]Cell](cellForm)),
-	mapperimpl.Field("Joined", "", func(v *Grid) *[]Cell { return &v.Joined }, mapperimpl.Slice[[]Cell](cellForm)),
-	mapperimpl.Field("Texts", "", func(v *Grid) *[]Cell { return &v.Texts }, mapperimpl.Slice[[]Cell](cellForm)),
-	mapperimpl.Field("Raws", "", func(v *Grid) *[]Cell { return &v.Raws }, mapperimpl.Slice[[]Cell](cellForm)),
-	mapperimpl.Field(
-		"Keyed", "", func(v *Grid) *map[int32]Cell { return &v.Keyed }, mapperimpl.Map[map[int32]Cell](cellForm),
-	),
-	mapperimpl.Field(
-		"Named", "", func(v *Grid) *map[Word]Cell { return &v.Named }, mapperimpl.Map[map[Word]Cell](cellForm),
-	),
-	mapperimpl.Field("Ints", "", func(v *Grid) *[]Cell { return &v.Ints }, mapperimpl.Slice[[]Cell](cellForm)),
-	mapperimpl.Field("Uints", "", func(v *Grid) *[]Cell { return &v.Uints }, mapperimpl.Slice[[]Cell](cellForm)),
-	mapperimpl.Field("Blobs", "", func(v *Grid) *[]Cell { return &v.Blobs }, mapperimpl.Slice[[]Cell](cellForm)),
+	mapperimpl.Field("Digits", mapperimpl.Slice[[]Cell](cellForm).Form),
+	mapperimpl.Field("Middle", mapperimpl.Slice[[]Cell](cellForm).Form),
+	mapperimpl.Field("Signed", mapperimpl.Slice[[]Cell](cellForm).Form),
+	mapperimpl.Field("Tailed", mapperimpl.Slice[[]Cell](cellForm).Form),
+	mapperimpl.Field("Unsigned", mapperimpl.Slice[[]Cell](cellForm).Form),
+	mapperimpl.Field("Joined", mapperimpl.Slice[[]Cell](cellForm).Form),
+	mapperimpl.Field("Texts", mapperimpl.Slice[[]Cell](cellForm).Form),
+	mapperimpl.Field("Raws", mapperimpl.Slice[[]Cell](cellForm).Form),
+	mapperimpl.Field("Keyed", mapperimpl.Map[map[int32]Cell](cellForm).Form),
+	mapperimpl.Field("Named", mapperimpl.Map[map[Word]Cell](cellForm).Form),
+	mapperimpl.Field("Ints", mapperimpl.Slice[[]Cell](cellForm).Form),
+	mapperimpl.Field("Uints", mapperimpl.Slice[[]Cell](cellForm).Form),
+	mapperimpl.Field("Blobs", mapperimpl.Slice[[]Cell](cellForm).Form),
 )
 
 var cellForm = mapperimpl.Struct(mapperimpl.Funcs[Cell]{Same: sameCell, Clone: cloneCell},
-	mapperimpl.Field("K", "", func(v *Cell) *int { return &v.K }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("N", "", func(v *Cell) *uint16 { return &v.N }, mapperimpl.Numeric[uint16]()),
-	mapperimpl.Field("I", "", func(v *Cell) *int64 { return &v.I }, mapperimpl.Numeric[int64]()),
-	mapperimpl.Field("W", "", func(v *Cell) *uint64 { return &v.W }, mapperimpl.Numeric[uint64]()),
-	mapperimpl.Field("T", "", func(v *Cell) *Word { return &v.T }, mapperimpl.String[Word]()),
-	mapperimpl.Field("B", "", func(v *Cell) *[]byte { return &v.B }, mapperimpl.Bytes[[]byte]()),
-	mapperimpl.Field("X", "", func(v *Cell) *string { return &v.X }, mapperimpl.String[string]()),
+	mapperimpl.Field("N", mapperimpl.Numeric[uint16]().Form),
+	mapperimpl.Field("T", mapperimpl.String[Word]().Form),
 )
 
 func sameCell(a, b *Cell) bool {
@@ -1704,40 +1399,21 @@ func cloneCell(dst, src *Cell) {
 }
 
 var draftForm = mapperimpl.Struct(mapperimpl.Funcs[Draft]{},
-	mapperimpl.Field("Doc", "", func(v *Draft) *string { return &v.Doc }, mapperimpl.String[string]()),
-	mapperimpl.Field("N", "", func(v *Draft) *int { return &v.N }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Text", "", func(v *Draft) *string { return &v.Text }, mapperimpl.String[string]()),
-	mapperimpl.Field("Lines", "", func(v *Draft) *[]Line { return &v.Lines }, mapperimpl.Slice[[]Line](lineForm)),
+	mapperimpl.Field("Lines", mapperimpl.Slice[[]Line](lineForm).Form),
 )
 
-var lineForm = mapperimpl.Struct(mapperimpl.Funcs[Line]{Same: sameLine, Clone: mapperimpl.Copy[Line]},
-	mapperimpl.Field("Line", "", func(v *Line) *int { return &v.Line }, mapperimpl.Numeric[int]()),
-	mapperimpl.Field("Text", "", func(v *Line) *string { return &v.Text }, mapperimpl.String[string]()),
-)
+var lineForm = mapperimpl.Struct(mapperimpl.Funcs[Line]{Same: sameLine, Clone: mapperimpl.Copy[Line]})
 
-func sameLine(a, b *Line) bool {
-	return a.Line == b.Line &&
-		a.Text == b.Text
-}
+func sameLine(a, b *Line) bool { return *a == *b }
 
-var levelForm = mapperimpl.Struct(mapperimpl.Funcs[Level]{},
-	mapperimpl.Field("Map", "", func(v *Level) *string { return &v.Map }, mapperimpl.String[string]()),
-	mapperimpl.Field("N", "", func(v *Level) *int64 { return &v.N }, mapperimpl.Numeric[int64]()),
-	mapperimpl.Field("Text", "", func(v *Level) *string { return &v.Text }, mapperimpl.String[string]()),
-)
+var levelForm = mapperimpl.Struct(mapperimpl.Funcs[Level]{})
 
 var labelForm = mapperimpl.Struct(mapperimpl.Funcs[Label]{},
-	mapperimpl.Field("Map", "", func(v *Label) *string { return &v.Map }, mapperimpl.String[string]()),
-	mapperimpl.Field("Text", "", func(v *Label) *string { return &v.Text }, mapperimpl.String[string]()),
-	mapperimpl.Field("Lines", "", func(v *Label) *[]Line { return &v.Lines }, mapperimpl.Slice[[]Line](lineForm)),
-	mapperimpl.Field("Size", "", func(v *Label) *int { return &v.Size }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Lines", mapperimpl.Slice[[]Line](lineForm).Form),
 )
 
 var momentForm = mapperimpl.Struct(mapperimpl.Funcs[Moment]{},
-	mapperimpl.Field("Doc", "", func(v *Moment) *string { return &v.Doc }, mapperimpl.String[string]()),
-	mapperimpl.Field("At", "", func(v *Moment) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Text", "", func(v *Moment) *string { return &v.Text }, mapperimpl.String[string]()),
-	mapperimpl.Field("Lines", "", func(v *Moment) *[]Line { return &v.Lines }, mapperimpl.Slice[[]Line](lineForm)),
+	mapperimpl.Field("Lines", mapperimpl.Slice[[]Line](lineForm).Form),
 )
 
 // ItemizeCodec returns the generated codec, for package mapper.
@@ -1765,124 +1441,91 @@ func (*Moment) ItemizeCodec(*Moment) *mapperimpl.Codec[Moment] {
 	return &mapperimpl.Codec[Moment]{Layout: "4004b1f749bd8f2a0bb8db88", Table: momentForm}
 }
 
-type gridLayout_changed_run_go_generate = struct {
-	_        struct{}       `ddb:"table=grids"`
-	_        struct{}       `ddb:"table=ints,name=IntTable,range=SK"`
-	_        struct{}       `ddb:"table=uints,name=UintTable,range=SK"`
-	_        struct{}       `ddb:"table=blobs,name=BlobTable,range=SK"`
-	ID       string         `ddb:"pk=G#{ID}"`
-	Name     string         `ddb:"sk=HEAD"`
-	Digits   []Cell         `ddb:"sk=D#{N:03}"`
-	Middle   []Cell         `ddb:"sk=M#{T}#{N:03}#{K:02}"`
-	Signed   []Cell         `ddb:"sk=S#{I:sortable}#{T}"`
-	Tailed   []Cell         `ddb:"sk=TAIL#{N:03}#{T}#x"`
-	Unsigned []Cell         `ddb:"sk=U#{W:sortable}"`
-	Joined   []Cell         `ddb:"sk=J#{N:03}{K:02}"`
-	Texts    []Cell         `ddb:"sk=T#{T}#{K:02}"`
-	Raws     []Cell         `ddb:"sk=R#{T:raw}"`
-	Keyed    map[int32]Cell `ddb:"sk=K#{key:sortable}"`
-	Named    map[Word]Cell  `ddb:"sk=N#{key}"`
-	Ints     []Cell         `ddb:"table=ints,sk={I}"`
-	Uints    []Cell         `ddb:"table=uints,sk={W}"`
-	Blobs    []Cell         `ddb:"table=blobs,sk={B}"`
+func _() {
+	type gridLayout_changed_run_go_generate = struct {
+		_        struct{}       `ddb:"table=grids"`
+		_        struct{}       `ddb:"table=ints,name=IntTable,range=SK"`
+		_        struct{}       `ddb:"table=uints,name=UintTable,range=SK"`
+		_        struct{}       `ddb:"table=blobs,name=BlobTable,range=SK"`
+		ID       string         `ddb:"pk=G#{ID}"`
+		Name     string         `ddb:"sk=HEAD"`
+		Digits   []Cell         `ddb:"sk=D#{N:03}"`
+		Middle   []Cell         `ddb:"sk=M#{T}#{N:03}#{K:02}"`
+		Signed   []Cell         `ddb:"sk=S#{I:sortable}#{T}"`
+		Tailed   []Cell         `ddb:"sk=TAIL#{N:03}#{T}#x"`
+		Unsigned []Cell         `ddb:"sk=U#{W:sortable}"`
+		Joined   []Cell         `ddb:"sk=J#{N:03}{K:02}"`
+		Texts    []Cell         `ddb:"sk=T#{T}#{K:02}"`
+		Raws     []Cell         `ddb:"sk=R#{T:raw}"`
+		Keyed    map[int32]Cell `ddb:"sk=K#{key:sortable}"`
+		Named    map[Word]Cell  `ddb:"sk=N#{key}"`
+		Ints     []Cell         `ddb:"table=ints,sk={I}"`
+		Uints    []Cell         `ddb:"table=uints,sk={W}"`
+		Blobs    []Cell         `ddb:"table=blobs,sk={B}"`
+	}
+	var _ gridLayout_changed_run_go_generate = Grid{}
+	type cellLayout_changed_run_go_generate = struct {
+		K int
+		N uint16
+		I int64
+		W uint64
+		T Word
+		B []byte
+		X string
+	}
+	var _ cellLayout_changed_run_go_generate = Cell{}
+	var _ = (*string)((*Word)(nil))
+	var _ interface{ MarshalText() } = struct {
+		*Word
+		mapperimpl.NoText
+	}{}
+	type draftLayout_changed_run_go_generate = struct {
+		_     struct{} `ddb:"table=drafts"`
+		Doc   string   `ddb:"pk=DOC#{Doc}"`
+		N     int      `ddb:"sk=V#{N:04}"`
+		Text  string   `ddb:"sk=V#{N:04}"`
+		Lines []Line   `ddb:"sk=V#{^N:04}#{Line:02}"`
+	}
+	var _ draftLayout_changed_run_go_generate = Draft{}
+	type lineLayout_changed_run_go_generate = struct {
+		Line int
+		Text string
+	}
+	var _ lineLayout_changed_run_go_generate = Line{}
+	type levelLayout_changed_run_go_generate = struct {
+		_    struct{} `ddb:"table=levels"`
+		Map  string   `ddb:"pk=MAP#{Map}"`
+		N    int64    `ddb:"sk={N}"`
+		Text string   `ddb:"sk={N}"`
+	}
+	var _ levelLayout_changed_run_go_generate = Level{}
+	type labelLayout_changed_run_go_generate = struct {
+		_     struct{} `ddb:"table=labels"`
+		Map   string   `ddb:"pk=MAP#{Map}"`
+		Text  string   `ddb:"sk=L#{Text}#HEAD"`
+		Lines []Line   `ddb:"sk=L#{^Text}#LINE#{Line:02}"`
+		Size  int      `ddb:"sk=L#{Text}#HEAD"`
+	}
+	var _ labelLayout_changed_run_go_generate = Label{}
+	type momentLayout_changed_run_go_generate = struct {
+		_     struct{}  `ddb:"table=moments"`
+		Doc   string    `ddb:"pk=DOC#{Doc}"`
+		At    time.Time `ddb:"sk=AT#{At:seconds}"`
+		Text  string    `ddb:"sk=AT#{At:seconds}"`
+		Lines []Line    `ddb:"sk=AT#{^At:seconds}#{Line:02}"`
+	}
+	var _ momentLayout_changed_run_go_generate = Moment{}
+	var _ mapperimpl.LacksMethods = struct {
+		*Grid
+		*Cell
+		*Word
+		*Draft
+		*Line
+		*Level
+		*Label
+		*Moment
+		mapperimpl.NoMethods
+	}{}
 }
 
-var _ gridLayout_changed_run_go_generate = Grid{}
-var _ mapperimpl.LacksMethods = struct {
-	*Grid
-	mapperimpl.NoMethods
-}{}
-
-type cellLayout_changed_run_go_generate = struct {
-	K int
-	N uint16
-	I int64
-	W uint64
-	T Word
-	B []byte
-	X string
-}
-
-var _ cellLayout_changed_run_go_generate = Cell{}
-var _ mapperimpl.LacksMethods = struct {
-	*Cell
-	mapperimpl.NoMethods
-}{}
-var _ = (*string)((*Word)(nil))
-
-var _ mapperimpl.LacksMethods = struct {
-	*Word
-	mapperimpl.NoMethods
-}{}
-var _ interface{ MarshalText() } = struct {
-	*Word
-	mapperimpl.NoText
-}{}
-
-type draftLayout_changed_run_go_generate = struct {
-	_     struct{} `ddb:"table=drafts"`
-	Doc   string   `ddb:"pk=DOC#{Doc}"`
-	N     int      `ddb:"sk=V#{N:04}"`
-	Text  string   `ddb:"sk=V#{N:04}"`
-	Lines []Line   `ddb:"sk=V#{^N:04}#{Line:02}"`
-}
-
-var _ draftLayout_changed_run_go_generate = Draft{}
-var _ mapperimpl.LacksMethods = struct {
-	*Draft
-	mapperimpl.NoMethods
-}{}
-
-type lineLayout_changed_run_go_generate = struct {
-	Line int
-	Text string
-}
-
-var _ lineLayout_changed_run_go_generate = Line{}
-var _ mapperimpl.LacksMethods = struct {
-	*Line
-	mapperimpl.NoMethods
-}{}
-
-type levelLayout_changed_run_go_generate = struct {
-	_    struct{} `ddb:"table=levels"`
-	Map  string   `ddb:"pk=MAP#{Map}"`
-	N    int64    `ddb:"sk={N}"`
-	Text string   `ddb:"sk={N}"`
-}
-
-var _ levelLayout_changed_run_go_generate = Level{}
-var _ mapperimpl.LacksMethods = struct {
-	*Level
-	mapperimpl.NoMethods
-}{}
-
-type labelLayout_changed_run_go_generate = struct {
-	_     struct{} `ddb:"table=labels"`
-	Map   string   `ddb:"pk=MAP#{Map}"`
-	Text  string   `ddb:"sk=L#{Text}#HEAD"`
-	Lines []Line   `ddb:"sk=L#{^Text}#LINE#{Line:02}"`
-	Size  int      `ddb:"sk=L#{Text}#HEAD"`
-}
-
-var _ labelLayout_changed_run_go_generate = Label{}
-var _ mapperimpl.LacksMethods = struct {
-	*Label
-	mapperimpl.NoMethods
-}{}
-
-type momentLayout_changed_run_go_generate = struct {
-	_     struct{}  `ddb:"table=moments"`
-	Doc   string    `ddb:"pk=DOC#{Doc}"`
-	At    time.Time `ddb:"sk=AT#{At:seconds}"`
-	Text  string    `ddb:"sk=AT#{At:seconds}"`
-	Lines []Line    `ddb:"sk=AT#{^At:seconds}#{Line:02}"`
-}
-
-var _ momentLayout_changed_run_go_generate = Moment{}
-var _ mapperimpl.LacksMethods = struct {
-	*Moment
-	mapperimpl.NoMethods
-}{}
-
-const _, _ = mapperimpl.EnforceVersion(5 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 5)
+const _, _ = mapperimpl.EnforceVersion(6 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 6)

@@ -16,67 +16,67 @@ import (
 // handle returns a handle of the type H.
 func handle[H, R, V any](name, tag string, at func(*R) *V, f codec.Typed[V]) *H {
 	h := new(H)
-	if !door.Field.Bind(h, codec.NewRow(name, tag, at, f.Form)) {
+	if !door.Field.Bind(h, mapperimpl.Reached(name, tag, at, f.Form)) {
 		panic("no handle")
 	}
 	return h
 }
 
 // Value returns the handle of a field: name is its name in Go, tag the value of its dynamodbav tag.
-func Value[R, V any](name, tag string, at func(*R) *V, f codec.Typed[V]) *field.Value[R, V] {
-	return handle[field.Value[R, V]](name, tag, at, f)
+func Value[R, V any](name, tag string, at func(*R) *V, f codec.Typed[V]) *field.Value[*R, V] {
+	return handle[field.Value[*R, V]](name, tag, at, f)
 }
 
 // Bool returns the handle of a bool.
-func Bool[R any, V ~bool](name, tag string, at func(*R) *V) *field.Bool[R, V] {
-	return handle[field.Bool[R, V]](name, tag, at, codec.BoolOf[V]())
+func Bool[R any, V ~bool](name, tag string, at func(*R) *V) *field.Value[*R, V] {
+	return handle[field.Value[*R, V]](name, tag, at, codec.BoolOf[V]())
 }
 
 // Number returns the handle of a number.
-func Number[R any, V codec.Number](name, tag string, at func(*R) *V) *field.Number[R, V] {
-	return handle[field.Number[R, V]](name, tag, at, codec.NumericOf[V]())
+func Number[R any, V codec.Number](name, tag string, at func(*R) *V) *field.Number[*R, V] {
+	return handle[field.Number[*R, V]](name, tag, at, codec.NumericOf[V]())
 }
 
 // String returns the handle of a string.
-func String[R any, V ~string](name, tag string, at func(*R) *V) *field.String[R, V] {
-	return handle[field.String[R, V]](name, tag, at, codec.StringOf[V]())
+func String[R any, V ~string](name, tag string, at func(*R) *V) *field.String[*R, V] {
+	return handle[field.String[*R, V]](name, tag, at, codec.StringOf[V]())
 }
 
 // Bytes returns the handle of a slice of bytes.
-func Bytes[R any, V ~[]byte](name, tag string, at func(*R) *V) *field.Bytes[R, V] {
-	return handle[field.Bytes[R, V]](name, tag, at, codec.BytesOf[V]())
+func Bytes[R any, V ~[]byte](name, tag string, at func(*R) *V) *field.Ordered[*R, V] {
+	return handle[field.Ordered[*R, V]](name, tag, at, codec.BytesOf[V]())
 }
 
 // Time returns the handle of a time.
-func Time[R, V any](name, tag string, at func(*R) *V) *field.Time[R, V] {
-	return handle[field.Time[R, V]](name, tag, at, codec.TimeOf[V]())
+func Time[R, V any](name, tag string, at func(*R) *V) *field.Ordered[*R, V] {
+	return handle[field.Ordered[*R, V]](name, tag, at, codec.TimeOf[V]())
 }
 
 // Struct returns the handle of a struct.
-func Struct[R, S any](name, tag string, at func(*R) *S, f codec.Typed[S]) *field.Struct[R, S] {
-	return handle[field.Struct[R, S]](name, tag, at, f)
+func Struct[R, S any](name, tag string, at func(*R) *S, f codec.Typed[S]) *field.Struct[*R, S] {
+	return handle[field.Struct[*R, S]](name, tag, at, f)
 }
 
 // StructPointer returns the handle of a pointer to a struct.
-func StructPointer[R, S any](name, tag string, at func(*R) **S, f codec.Typed[S]) *field.Struct[R, S] {
-	return handle[field.Struct[R, S]](name, tag, at, codec.PointerOf(f))
+func StructPointer[R, S any](name, tag string, at func(*R) **S, f codec.Typed[S]) *field.Struct[*R, S] {
+	return handle[field.Struct[*R, S]](name, tag, at, codec.PointerOf(f))
 }
 
 // List returns the handle of a slice.
-func List[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V]) *field.List[R, E] {
-	return handle[field.List[R, E]](name, tag, at, f)
+func List[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V]) *field.List[*R, E] {
+	return handle[field.List[*R, E]](name, tag, at, f)
 }
 
 // Set returns the handle of a set.
-func Set[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V]) *field.Set[R, E] {
-	return handle[field.Set[R, E]](name, tag, at, f)
+func Set[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V]) *field.Set[*R, E] {
+	return handle[field.Set[*R, E]](name, tag, at, f)
 }
 
 // Map returns the handle of a map, whose entries have handles of the type H.
 func Map[H, R any, M ~map[K]E, K comparable, E any](name, tag string, at func(*R) *M,
 	f codec.Typed[M],
-) *field.Map[R, M, K, H] {
-	return handle[field.Map[R, M, K, H]](name, tag, at, f)
+) *field.Map[*R, M, K, H] {
+	return handle[field.Map[*R, M, K, H]](name, tag, at, f)
 }
 
 // Row returns the row of a handle's field.
@@ -91,7 +91,7 @@ func Node[T any](s query.Selection[T]) *query.Node[T] {
 type Entity[T any] struct{ Node *query.Node[T] }
 
 // Patch changes fields of the entity.
-func (e Entity[T]) Patch(changes ...field.Change[T]) *mapper.ItemPatch[T, T] {
+func (e Entity[T]) Patch(changes ...field.Change[T]) *mapper.ItemPatch[T, *T] {
 	return mapperimpl.Patch(e.Node, changes)
 }
 
@@ -106,12 +106,12 @@ type Elements[T, E any] struct {
 
 // Add adds an element.
 func (e Elements[T, E]) Add(element E) *mapper.Patch[T] {
-	return mapperimpl.Add(e.Node, e.Item, nil, element)
+	return mapperimpl.Add(e.Node, e.Item, nil, &element)
 }
 
 // Put puts an element.
 func (e Elements[T, E]) Put(element E) *mapper.Patch[T] {
-	return mapperimpl.Put(e.Node, e.Item, nil, element)
+	return mapperimpl.Put(e.Node, e.Item, nil, &element)
 }
 
 // Times are the ranges of a time in the sort keys of the entities of a flat model.

@@ -340,7 +340,7 @@ const (
 )
 
 // elementOf returns the node of one part.
-func elementOf[T model](k *query.Key[T], name string) *mapper.ItemNode[T, part] {
+func elementOf[T model](k *query.Key[T], name string) *mapper.ItemNode[T, *part] {
 	parts := 2
 	if grouped[T]() {
 		parts = 4
@@ -363,19 +363,19 @@ func at[T, V any](name string) func(*T) *V {
 	return func(v *T) *V { return reflect.ValueOf(v).Elem().FieldByName(name).Addr().Interface().(*V) }
 }
 
-func originOf[T any]() *field.String[T, string] {
+func originOf[T any]() *field.String[*T, string] {
 	return handmade.String("Origin", "", at[T, string]("Origin"))
 }
 
-func fixedOf[T any]() *field.String[T, string] {
+func fixedOf[T any]() *field.String[*T, string] {
 	return handmade.String("Fixed", "", at[T, string]("Fixed"))
 }
 
-func countOf[T any](name string) *field.Number[T, int] {
+func countOf[T any](name string) *field.Number[*T, int] {
 	return handmade.Number(name, "", at[T, int](name))
 }
 
-func untilOf[T any]() *field.Time[T, time.Time] {
+func untilOf[T any]() *field.Ordered[*T, time.Time] {
 	return handmade.Time("Until", "", at[T, time.Time]("Until"))
 }
 

@@ -49,39 +49,38 @@ type Inner struct {
 	Deep map[string]string
 }
 
-var innerForm = mapperimpl.Struct(mapperimpl.Funcs[Inner]{}, handmade.Row(InnerFields.City),
-	handmade.Row(InnerFields.N), handmade.Row(InnerFields.Deep))
+var innerForm = mapperimpl.Struct(mapperimpl.Funcs[Inner]{})
 
 // InnerFields are handles of the fields of Inner.
 var InnerFields = struct {
-	City *field.String[Inner, string]
-	N    *field.Number[Inner, int]
-	Deep *field.Map[Inner, map[string]string, string, *field.String[Inner, string]]
+	City *field.String[*Inner, string]
+	N    *field.Number[*Inner, int]
+	Deep *field.Map[*Inner, map[string]string, string, *field.String[*Inner, string]]
 }{
 	handmade.String("City", "city", func(v *Inner) *string { return &v.City }),
 	handmade.Number("N", "", func(v *Inner) *int { return &v.N }),
-	handmade.Map[*field.String[Inner, string]]("Deep", "", func(v *Inner) *map[string]string { return &v.Deep },
+	handmade.Map[*field.String[*Inner, string]]("Deep", "", func(v *Inner) *map[string]string { return &v.Deep },
 		mapperimpl.Map[map[string]string](mapperimpl.String[string]())),
 }
 
 // CellFields are handles of the fields of Cells.
 var CellFields = struct {
-	State  *field.String[Cells, string]
-	Text   *field.String[Cells, string]
-	Small  *field.Number[Cells, int8]
-	Count  *field.Number[Cells, int]
-	Share  *field.Number[Cells, float64]
-	Done   *field.Bool[Cells, bool]
-	Seen   *field.Time[Cells, time.Time]
-	Data   *field.Bytes[Cells, []byte]
-	Note   *field.Value[Cells, *string]
-	Tags   *field.Set[Cells, string]
-	Primes *field.Set[Cells, int]
-	Lines  *field.List[Cells, string]
-	Counts *field.Map[Cells, map[string]int, string, *field.Number[Cells, int]]
-	Inner  *field.Struct[Cells, Inner]
-	Far    *field.Struct[Cells, Inner]
-	Left   *field.String[Cells, string]
+	State  *field.String[*Cells, string]
+	Text   *field.String[*Cells, string]
+	Small  *field.Number[*Cells, int8]
+	Count  *field.Number[*Cells, int]
+	Share  *field.Number[*Cells, float64]
+	Done   *field.Value[*Cells, bool]
+	Seen   *field.Ordered[*Cells, time.Time]
+	Data   *field.Ordered[*Cells, []byte]
+	Note   *field.Value[*Cells, *string]
+	Tags   *field.Set[*Cells, string]
+	Primes *field.Set[*Cells, int]
+	Lines  *field.List[*Cells, string]
+	Counts *field.Map[*Cells, map[string]int, string, *field.Number[*Cells, int]]
+	Inner  *field.Struct[*Cells, Inner]
+	Far    *field.Struct[*Cells, Inner]
+	Left   *field.String[*Cells, string]
 }{
 	handmade.String("State", "", func(v *Cells) *string { return &v.State }),
 	handmade.String("Text", "", func(v *Cells) *string { return &v.Text }),
@@ -99,7 +98,7 @@ var CellFields = struct {
 		mapperimpl.Slice[[]int](mapperimpl.Numeric[int]())),
 	handmade.List("Lines", "", func(v *Cells) *[]string { return &v.Lines },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]())),
-	handmade.Map[*field.Number[Cells, int]]("Counts", "", func(v *Cells) *map[string]int { return &v.Counts },
+	handmade.Map[*field.Number[*Cells, int]]("Counts", "", func(v *Cells) *map[string]int { return &v.Counts },
 		mapperimpl.Map[map[string]int](mapperimpl.Numeric[int]())),
 	handmade.Struct("Inner", "", func(v *Cells) *Inner { return &v.Inner }, innerForm),
 	handmade.StructPointer("Far", "", func(v *Cells) **Inner { return &v.Far }, innerForm),
@@ -150,6 +149,6 @@ func NewBoards(t *testing.T) (*mapper.Mapper[Board], string) {
 }
 
 // BoardMain is the node of the root item of board 1.
-func BoardMain(m *mapper.Mapper[Board]) *mapper.ItemNode[Board, Cells] {
+func BoardMain(m *mapper.Mapper[Board]) *mapper.ItemNode[Board, *Cells] {
 	return mapperimpl.Item[Board, Cells](handmade.Node(m.Key("1")), 0)
 }

@@ -45,7 +45,7 @@ var (
 		codec.PointerOf(codec.NumericOf[int]()),
 	)
 	nullNote = handmade.String("Note", "", func(v *nullable) *string { return &v.Note })
-	nullMap  = handmade.Map[*field.Number[nullable, int]](
+	nullMap  = handmade.Map[*field.Number[*nullable, int]](
 		"Map",
 		"",
 		func(v *nullable) *map[string]int { return &v.Map },
@@ -144,7 +144,7 @@ func TestNullIsAbsent(t *testing.T) {
 		"Sub",
 		"",
 		sub,
-		mapperimpl.Struct(mapperimpl.Funcs[nullableSub]{}, handmade.Row[nullableSub](nullSubN)),
+		mapperimpl.Struct(mapperimpl.Funcs[nullableSub]{}),
 	)
 	for _, id := range []string{"null", "missing"} {
 		must(node(id).Patch(subHandle.Change(nullSubN.SetIfAbsent(&five))).Exec(ctx, s.Mapper))(t)

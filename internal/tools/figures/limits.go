@@ -22,11 +22,11 @@ type limit struct {
 
 // limits are the ceilings of CI. A change that needs a higher one says why.
 var limits = []limit{
-	{"public names", func(f *figures) int { return f.publicNames() }, 981},
+	{"public names", func(f *figures) int { return f.publicNames() }, 1060},
 	{"functions over 100 lines", func(f *figures) int { return f.Long.Count }, 0},
 	{"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0},
 	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 100},
-	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 5437},
+	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 5460},
 	{
 		"lines of package internal/save/operation",
 		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4620,
