@@ -87,9 +87,9 @@ func (s served) Tickets(ctx context.Context, tenant, project string, n int, afte
 	if err != nil {
 		return nil, err
 	}
-	heads := []web.Head{}
+	headers := []web.Head{}
 	for _, x := range page.Items {
-		heads = append(heads, web.Head{Number: x.Number, Title: x.Title, State: x.State})
+		headers = append(headers, web.Head{Number: x.Number, Title: x.Title, State: x.State})
 	}
-	return &web.Page{Tickets: heads, Next: string(page.Next), RCU: page.RCU}, nil
+	return &web.Page{Tickets: headers, Next: string(page.Next), RCU: page.RCU}, nil
 }

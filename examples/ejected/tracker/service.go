@@ -491,7 +491,7 @@ func numberOf(head store.TicketRoot) (n int) {
 	return n
 }
 
-// Tickets lists the heads of tickets from a cursor on, the latest first. It reads no texts.
+// Tickets lists the headers of tickets from a cursor on, the latest first. It reads no texts.
 func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after string) (*web.Page, error) {
 	q, err := store.TicketRootQuery(t.table, tenant, id)
 	if err != nil {
@@ -514,12 +514,12 @@ func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after s
 	if err != nil {
 		return nil, err
 	}
-	var heads []store.TicketRoot
-	if err := attributevalue.UnmarshalListOfMaps(out.Items, &heads); err != nil {
+	var headers []store.TicketRoot
+	if err := attributevalue.UnmarshalListOfMaps(out.Items, &headers); err != nil {
 		return nil, err
 	}
 	page := &web.Page{Tickets: []web.Head{}, RCU: aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)}
-	for _, x := range heads {
+	for _, x := range headers {
 		page.Tickets = append(page.Tickets, web.Head{Number: numberOf(x), Title: x.Title, State: x.StateAttribute})
 	}
 	if sk, ok := out.LastEvaluatedKey["SK"].(*types.AttributeValueMemberS); ok {
