@@ -4,6 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -20,6 +21,10 @@ func TestMemoryDoesNotDependOnTypeParameters(t *testing.T) {
 		"query.Query": {unsafe.Sizeof(query.Query[no, no]{}), unsafe.Sizeof(query.Query[large, large]{})},
 		"query.Elements": {
 			unsafe.Sizeof(query.Elements[no, no]{}), unsafe.Sizeof(query.Elements[large, large]{}),
+		},
+		"field.ChangeOf": {unsafe.Sizeof(field.ChangeOf[no]{}), unsafe.Sizeof(field.ChangeOf[*large]{})},
+		"field.ConditionOf": {
+			unsafe.Sizeof(field.ConditionOf[no]{}), unsafe.Sizeof(field.ConditionOf[*large]{}),
 		},
 		"mapper.Patch":    {unsafe.Sizeof(mapper.Patch[no]{}), unsafe.Sizeof(mapper.Patch[large]{})},
 		"mapper.ItemNode": {unsafe.Sizeof(mapper.ItemNode[no, *no]{}), unsafe.Sizeof(mapper.ItemNode[large, *large]{})},

@@ -13,38 +13,78 @@ import (
 	"strings"
 )
 
-// limit is the most that a figure may be.
+// limit is a figure that shows the design, and the value that the design means it to have.
 type limit struct {
 	what string
 	of   func(*figures) int
-	most int
+	// designed is the value of the design. CI allows 5 % more, so that a change of some lines passes. 0 allows none.
+	designed int
+	why      string
 }
 
-// limits are the ceilings of CI. A change that needs a higher one says why.
+// most is the highest value that CI allows: 5 % over the designed one, rounded up.
+func (l *limit) most() int { return l.designed + (l.designed+19)/20 }
+
+// limits are the ceilings of CI. A change that needs a higher one raises the designed value, and says why.
 var limits = []limit{
-	{"public names", func(f *figures) int { return f.publicNames() }, 1060},
-	{"functions over 100 lines", func(f *figures) int { return f.Long.Count }, 0},
-	{"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0},
-	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 100},
-	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 5460},
+	{
+		"public names", func(f *figures) int { return f.publicNames() }, 1055,
+		"each name is documentation that users read, and a promise from the first release on",
+	},
+	{
+		"functions over 100 lines", func(f *figures) int { return f.Long.Count }, 0,
+		"a longer function has parts that deserve names",
+	},
+	{
+		"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0,
+		"so many parameters are one value without a name",
+	},
+	{
+		"packages in all modules", func(f *figures) int { return f.Packages.Count }, 93,
+		"the table of folders on the architecture page fits a screen, and each package has one idea",
+	},
+	{
+		"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 5450,
+		"mapper is calls, options and errors: decisions are in internal/save and internal/read",
+	},
 	{
 		"lines of package internal/save/operation",
-		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4620,
+		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4600,
+		"the write loop, its tables and three kinds of parts: changes are in change, requests in write",
 	},
-	{"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 52},
-	{"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 15},
-	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 60},
-	{"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 22},
-	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 136},
-	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 870},
+	{
+		"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 50,
+		"each is a call of users or a check before one",
+	},
+	{
+		"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 15,
+		"the tables of internal/save/operation/verdicts.go decide what follows an outcome",
+	},
+	{
+		"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 57,
+		"tests share the models of internal/testing/kit and internal/testing/models",
+	},
+	{
+		"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 21,
+		"a reader of a save opens so many folders at most",
+	},
+	{
+		"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 127,
+		"a reader of a save opens so many files at most",
+	},
+	{
+		"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 850,
+		"a kind of save that adds many belongs in a table or in data",
+	},
 }
 
 // overLimits returns an error that names the figures over their limits.
 func (f *figures) overLimits() error {
 	var errs []error
 	for _, l := range limits {
-		if n := l.of(f); n > l.most {
-			errs = append(errs, fmt.Errorf("%s: %d, the limit is %d", l.what, n, l.most))
+		if n := l.of(f); n > l.most() {
+			errs = append(errs, fmt.Errorf("%s: %d, the limit is %d (%s): keep it below, or raise the designed value in "+
+				"internal/tools/figures/limits.go with the reason in the commit", l.what, n, l.most(), l.why))
 		}
 	}
 	return errors.Join(errs...)

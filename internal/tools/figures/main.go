@@ -694,6 +694,6 @@ func (f *figures) table(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n10. limits\n")
 	for _, l := range limits {
-		fmt.Fprintf(w, "  %s\t%d\tof %d\n", l.what, l.of(f), l.most)
+		fmt.Fprintf(w, "  %s\t%d\tof %d, designed for %d\n", l.what, l.of(f), l.most(), l.designed)
 	}
 }
