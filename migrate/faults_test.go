@@ -71,7 +71,7 @@ func eventsOf(doc attributes) int {
 // end as if nothing had happened.
 func TestStepsSurviveFaults(t *testing.T) {
 	t.Parallel()
-	every := draws.Times(800, 600, 80)
+	every := draws.Times(1600, 600, 80)
 	var hit, requests atomic.Int64
 	for _, n := range draws.Some(draws.Seed(t), int(fakedynamo.Faults), draws.Times(1, draws.All, draws.All)) {
 		what := fakedynamo.Fault(n)
@@ -119,7 +119,7 @@ func TestEachKindSurvivesFaults(t *testing.T) {
 	every := draws.Times(97, 72, 4)
 	var hit, requests atomic.Int64
 	var kinds sync.WaitGroup
-	for _, i := range draws.Some(draws.Seed(t), 40, draws.Times(4, 16, 40)) {
+	for _, i := range draws.Some(draws.Seed(t), 40, draws.Times(2, 16, 40)) {
 		kinds.Go(func() {
 			s := newSetup(t)
 			dead := s.kind(i)

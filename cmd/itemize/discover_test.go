@@ -22,6 +22,7 @@ import (
 
 	"github.com/itemize/itemize/cost/forecast"
 	"github.com/itemize/itemize/internal/advice/charge"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
@@ -277,7 +278,7 @@ func joined(d attributes, more attributes) attributes {
 
 // Monoliths of each form that discover converts: the written code compiles, and moves all entities.
 func TestDiscoverForms(t *testing.T) {
-	for _, c := range []struct {
+	forms := []struct {
 		name, hash, sort string
 		item             func(n int) attributes
 	}{
@@ -338,7 +339,9 @@ func TestDiscoverForms(t *testing.T) {
 				"Limit": str("p"),
 			})
 		}},
-	} {
+	}
+	for _, i := range draws.Some(draws.Seed(t), len(forms), draws.Times(3, 10, 10)) {
+		c := forms[i]
 		t.Run(c.name, func(t *testing.T) {
 			testengine.Need(t)
 			var items []attributes
