@@ -83,8 +83,8 @@ func (f *figures) overLimits() error {
 	var errs []error
 	for _, l := range limits {
 		if n := l.of(f); n > l.most() {
-			errs = append(errs, fmt.Errorf("%s: %d, the limit is %d (%s): keep it below, or raise the designed value in "+
-				"internal/tools/figures/limits.go with the reason in the commit", l.what, n, l.most(), l.why))
+			errs = append(errs, fmt.Errorf("%s: %d, the limit is %d (%s): keep it below, or raise the designed value "+
+				"in internal/tools/figures/limits.go and give the reason in the commit", l.what, n, l.most(), l.why))
 		}
 	}
 	return errors.Join(errs...)
