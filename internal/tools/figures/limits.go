@@ -58,7 +58,7 @@ var limits = []limit{
 	},
 	{
 		"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 15,
-		"the tables of internal/save/operation/verdicts.go decide what follows an outcome",
+		"the tables of internal/save/operation/verdicts.go decide the continuation after an outcome",
 	},
 	{
 		"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 57,
