@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -124,56 +125,58 @@ func (code unprocessed) Do(r *http.Request) (*http.Response, error) {
 // context end.
 func TestBatchesThatStayThrottledAreThrottledErrors(t *testing.T) {
 	t.Parallel()
-	const reason = "TableWriteKeyRangeThroughputExceeded"
-	boards := mapper.NoErrors(slices.Values([]kit.Board{{ID: "1"}, {ID: "2"}}))
-	refused := refusing(`{"__type":"ThrottlingException","message":"m","throttlingReasons":[{"reason":"` + reason +
-		`","resource":"arn:aws:dynamodb:eu-west-1:1:table/boards"}]}`)
-	for name, c := range map[string]dynamodb.HTTPClient{
-		"unprocessed": unprocessed("ThrottlingError"), "limit": unprocessed("RequestLimitExceeded"),
-		"provisioned": unprocessed("ProvisionedThroughputExceeded"), "with reasons": refused,
-	} {
-		named := c == refused
-		m, err := mapper.New[kit.Board](dynamodb.New(dynamodb.Options{
-			Region: "eu-west-1", HTTPClient: c, Retryer: aws.NopRetryer{}, Credentials: anyCredentials,
-		}), mapper.Table("boards"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		load := func(options ...mapper.BulkOption) func(context.Context) error {
-			return func(ctx context.Context) error {
-				r, err := m.BulkLoad(ctx, boards, options...)
-				if err == nil {
-					err = r.Failures[0].Err
-				}
-				return err
-			}
-		}
-		for call, do := range map[string]func(context.Context) error{
-			"insert": load(), "overwrite": load(mapper.Overwrite()),
-			"load": func(ctx context.Context) error {
-				return kit.Err(m.LoadMany(ctx, []query.Selection[kit.Board]{
-					m.Key("1").Item("A"), m.Key("2").Item("A"),
-				}))
-			},
+	synctest.Test(t, func(t *testing.T) { // the deadlines do not depend on the machine
+		const reason = "TableWriteKeyRangeThroughputExceeded"
+		boards := mapper.NoErrors(slices.Values([]kit.Board{{ID: "1"}, {ID: "2"}}))
+		refused := refusing(`{"__type":"ThrottlingException","message":"m","throttlingReasons":[{"reason":"` + reason +
+			`","resource":"arn:aws:dynamodb:eu-west-1:1:table/boards"}]}`)
+		for name, c := range map[string]dynamodb.HTTPClient{
+			"unprocessed": unprocessed("ThrottlingError"), "limit": unprocessed("RequestLimitExceeded"),
+			"provisioned": unprocessed("ProvisionedThroughputExceeded"), "with reasons": refused,
 		} {
-			for _, ends := range []error{nil, context.DeadlineExceeded} {
-				if call == "load" && named && ends != nil {
-					continue // not sent again
+			named := c == refused
+			m, err := mapper.New[kit.Board](dynamodb.New(dynamodb.Options{
+				Region: "eu-west-1", HTTPClient: c, Retryer: aws.NopRetryer{}, Credentials: anyCredentials,
+			}), mapper.Table("boards"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			load := func(options ...mapper.BulkOption) func(context.Context) error {
+				return func(ctx context.Context) error {
+					r, err := m.BulkLoad(ctx, boards, options...)
+					if err == nil {
+						err = r.Failures[0].Err
+					}
+					return err
 				}
-				ctx, cancel := request.WithoutPauses(t.Context()), func() {}
-				if ends != nil {
-					ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
-				}
-				err := do(ctx)
-				cancel()
-				var got *mapper.ThrottledError
-				if !errors.As(err, &got) || got.Model == "" || ends != nil && !errors.Is(err, ends) ||
-					named && (len(got.Reasons) != 1 || got.Reasons[0].Reason != reason) {
-					t.Errorf("%s of %s until %v: %v", call, name, ends, err)
+			}
+			for call, do := range map[string]func(context.Context) error{
+				"insert": load(), "overwrite": load(mapper.Overwrite()),
+				"load": func(ctx context.Context) error {
+					return kit.Err(m.LoadMany(ctx, []query.Selection[kit.Board]{
+						m.Key("1").Item("A"), m.Key("2").Item("A"),
+					}))
+				},
+			} {
+				for _, ends := range []error{nil, context.DeadlineExceeded} {
+					if call == "load" && named && ends != nil {
+						continue // not sent again
+					}
+					ctx, cancel := request.WithoutPauses(t.Context()), func() {}
+					if ends != nil {
+						ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
+					}
+					err := do(ctx)
+					cancel()
+					var got *mapper.ThrottledError
+					if !errors.As(err, &got) || got.Model == "" || ends != nil && !errors.Is(err, ends) ||
+						named && (len(got.Reasons) != 1 || got.Reasons[0].Reason != reason) {
+						t.Errorf("%s of %s until %v: %v", call, name, ends, err)
+					}
 				}
 			}
 		}
-	}
+	})
 }
 
 var anyCredentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -183,94 +186,76 @@ var anyCredentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Cred
 // A request that DynamoDB throttles until the deadline says so: the error of the SDK names the deadline alone.
 func TestDeadlineNamesThrottling(t *testing.T) {
 	t.Parallel()
-	throttling := dynamodb.New(dynamodb.Options{
-		Region: "eu-central-1", Credentials: anyCredentials, RetryMaxAttempts: 100,
-		HTTPClient: smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{
-				StatusCode: 400, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
-				Body: io.NopCloser(
-					strings.NewReader(
-						`{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",` +
-							`"message":"too many requests"}`,
+	synctest.Test(t, func(t *testing.T) { // the deadline does not depend on the machine
+		throttling := dynamodb.New(dynamodb.Options{
+			Region: "eu-central-1", Credentials: anyCredentials, RetryMaxAttempts: 100,
+			HTTPClient: smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{
+					StatusCode: 400, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
+					Body: io.NopCloser(
+						strings.NewReader(
+							`{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",` +
+								`"message":"too many requests"}`,
+						),
 					),
-				),
-			}, nil
-		}),
-	})
-	for _, client := range []mapper.Client{throttling, kit.Wrapped{Client: throttling}} {
-		m := kit.Must(mapper.New[kit.Account](client, mapper.Table("accounts")))(t)
-		for name, call := range map[string]func(ctx context.Context) error{
-			"a save": func(ctx context.Context) error {
-				return kit.Err(m.Save(ctx, m.New(kit.Account{ID: "1"})))
-			},
-			"a save of several": func(ctx context.Context) error {
-				return kit.Err(m.Save(ctx, m.New(kit.Account{ID: "1", Left: "l"})))
-			},
-			"a load": func(ctx context.Context) error { return kit.Err(m.Load(ctx, m.Key("1"))) },
-			"a load of an item": func(ctx context.Context) error {
-				return kit.Err(m.Load(ctx, m.Key("1").Item("HEAD")))
-			},
-			"many loads": func(ctx context.Context) error {
-				return kit.Err(m.LoadMany(ctx,
-					[]query.Selection[kit.Account]{m.Key("1").Item("HEAD"), m.Key("2").Item("HEAD")}))
-			},
-			"a bulk load that overwrites": func(ctx context.Context) error {
-				return kit.Err(m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]kit.Account{{ID: "1"}})),
-					mapper.Overwrite()))
-			},
-			"a scan": func(ctx context.Context) error {
-				for _, err := range m.Scan(ctx) {
-					return err
+				}, nil
+			}),
+		})
+		for _, client := range []mapper.Client{throttling, kit.Wrapped{Client: throttling}} {
+			m := kit.Must(mapper.New[kit.Account](client, mapper.Table("accounts")))(t)
+			for name, call := range map[string]func(ctx context.Context) error{
+				"a save": func(ctx context.Context) error {
+					return kit.Err(m.Save(ctx, m.New(kit.Account{ID: "1"})))
+				},
+				"a save of several": func(ctx context.Context) error {
+					return kit.Err(m.Save(ctx, m.New(kit.Account{ID: "1", Left: "l"})))
+				},
+				"a load": func(ctx context.Context) error { return kit.Err(m.Load(ctx, m.Key("1"))) },
+				"a load of an item": func(ctx context.Context) error {
+					return kit.Err(m.Load(ctx, m.Key("1").Item("HEAD")))
+				},
+				"many loads": func(ctx context.Context) error {
+					return kit.Err(m.LoadMany(ctx,
+						[]query.Selection[kit.Account]{m.Key("1").Item("HEAD"), m.Key("2").Item("HEAD")}))
+				},
+				"a bulk load that overwrites": func(ctx context.Context) error {
+					return kit.Err(m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]kit.Account{{ID: "1"}})),
+						mapper.Overwrite()))
+				},
+				"a scan": func(ctx context.Context) error {
+					for _, err := range m.Scan(ctx) {
+						return err
+					}
+					return nil
+				},
+			} {
+				ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+				err := call(ctx)
+				cancel()
+				if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "throttled") ||
+					!strings.Contains(err.Error(), "too many requests") {
+					t.Errorf("%s of a %T: %v", name, client, err)
 				}
-				return nil
-			},
-		} {
-			ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
-			err := call(ctx)
-			cancel()
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "throttled") ||
-				!strings.Contains(err.Error(), "too many requests") {
-				t.Errorf("%s of a %T: %v", name, client, err)
 			}
 		}
-	}
+	})
 }
 
 // A load whose items DynamoDB throttles one by one until the deadline says so, too.
 func TestDeadlineNamesThrottledItems(t *testing.T) {
 	t.Parallel()
-	client := dynamodb.New(dynamodb.Options{
-		Region: "eu-central-1", Credentials: anyCredentials,
-		HTTPClient: smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
-			var in struct {
-				RequestItems json.RawMessage
-				Statements   []json.RawMessage
+	synctest.Test(t, func(t *testing.T) { // the deadline does not depend on the machine
+		client := dynamodb.New(dynamodb.Options{
+			Region: "eu-central-1", Credentials: anyCredentials, HTTPClient: unprocessed("ThrottlingError"),
+		})
+		m := kit.Must(mapper.New[kit.Account](client, mapper.Table("accounts")))(t)
+		for name, options := range map[string][]mapper.BulkOption{"inserts": nil, "overwrites": {mapper.Overwrite()}} {
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			_, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]kit.Account{{ID: "1"}, {ID: "2"}})), options...)
+			cancel()
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "throttled") {
+				t.Errorf("%s: %v", name, err)
 			}
-			if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-				return nil, err
-			}
-			out := map[string]any{"UnprocessedItems": in.RequestItems}
-			if in.Statements != nil {
-				out = map[string]any{
-					"Responses": slices.Repeat(
-						[]any{map[string]any{"Error": map[string]any{"Code": "ThrottlingError"}}}, len(in.Statements),
-					),
-				}
-			}
-			body, err := json.Marshal(out)
-			return &http.Response{
-				StatusCode: 200, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
-				Body: io.NopCloser(bytes.NewReader(body)),
-			}, err
-		}),
-	})
-	m := kit.Must(mapper.New[kit.Account](client, mapper.Table("accounts")))(t)
-	for name, options := range map[string][]mapper.BulkOption{"inserts": nil, "overwrites": {mapper.Overwrite()}} {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		_, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]kit.Account{{ID: "1"}, {ID: "2"}})), options...)
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "throttled") {
-			t.Errorf("%s: %v", name, err)
 		}
-	}
+	})
 }
