@@ -1,4 +1,4 @@
-// Package enginetest gives tests a running DynamoDB engine: one for each test
+// Package testengine gives tests a running DynamoDB engine: one for each test
 // binary, found or started as package integration says.
 package testengine
 

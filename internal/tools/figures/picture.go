@@ -24,7 +24,7 @@ var layers = []struct {
 	packages []string
 }{
 	{"commands", []string{
-		"cmd/itemize", "codegen", "internal/generator", "internal/advice/discover", "internal/advice/trace",
+		"cmd/itemize", "codegen", "internal/generator", "internal/advice/discover",
 	}},
 	{"what applications import", []string{
 		"large", "large/s3store", "large/compress", "migrate", "cost/record", "cost/forecast", "tables", "mapper",
@@ -44,7 +44,7 @@ var layers = []struct {
 	}},
 	{"requests", []string{
 		"internal/advice/charge", "internal/large/extern", "internal/save/write", "internal/read",
-		"internal/read/selection", "internal/request", "internal/request",
+		"internal/read/selection", "internal/request",
 	}},
 	{"values", []string{
 		"internal/model/item", "internal/model/schema", "internal/request/wire", "internal/model/attr",
@@ -65,6 +65,10 @@ func picture(root string, check bool) error {
 	for i, l := range layers {
 		fmt.Fprintf(&b, "  subgraph l%d[%s]\n", i, l.name)
 		for _, name := range l.packages {
+			if ids[name] != "" {
+				return fmt.Errorf("package %s: it is twice in internal/tools/figures/picture.go: keep one",
+					name)
+			}
 			ids[name], level[name] = "p"+strconv.Itoa(len(ids)), i
 			fmt.Fprintf(&b, "    %s[%s]\n", ids[name], strings.TrimPrefix(name, "internal/"))
 		}
