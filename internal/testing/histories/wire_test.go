@@ -260,6 +260,22 @@ func (c *call) send(engine http.RoundTripper) (*http.Response, error) {
 	return resp, err
 }
 
+// renewed sends requests to the engine, which remembers the tokens of transactions: each run of a history has its own.
+type renewed struct{ run int }
+
+func (e renewed) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	body = token.ReplaceAll(body, fmt.Appendf(nil, `${1}%d-`, e.run))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// token matches the beginning of a token of a transaction.
+var token = regexp.MustCompile(`("ClientRequestToken":")`)
+
 // page makes the answer to a query hold a few items only, 0 for any number.
 func (c *call) page(limit int) *call {
 	if limit == 0 || c.operation != "Query" || bytes.Contains(c.body, []byte(`"Limit"`)) {
