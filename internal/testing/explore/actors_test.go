@@ -1123,12 +1123,8 @@ func (c *cast[T]) mover(name, to string, options ...mapper.WriteOption) explore.
 			w.Entities[to] = moved
 			delete(w.Entities, c.id)
 			for item, v := range now.Items {
-				switch {
-				case was.Items[item] != "":
-				case isBlind(item, v):
-					w.Loosen(c.id, item, v)
-				default:
-					w.LeaveBehind(name, c.id, item, v)
+				if was.Items[item] == "" {
+					w.LeaveBehind(name, c.id, item, v, isBlind(item, v))
 				}
 			}
 			return true

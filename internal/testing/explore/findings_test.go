@@ -94,6 +94,9 @@ func findings() []finding {
 		{"4: an element that is added while its entity moves away", play{
 			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "join"), does("B", "move")},
 		}},
+		{"4: as above, of an element that is added without an incarnation", play{
+			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "add new blindly"), does("B", "move")},
+		}},
 		{"4: an element that is added behind an expired root", play{
 			model: "mortal", setup: plain, before: []role{does("b", "insert expired")},
 			actors: []role{does("A", "join"), insert("B", 2)},

@@ -98,10 +98,15 @@ func (w *World) Leave(key, item, value string) {
 	w.Left[key] = append(slices.Clone(w.Left[key]), item+"="+value)
 }
 
-// LeaveBehind notes an item that an actor's move of its entity has left behind, and Carry moves those of the actor to
-// the entity of another key, where that has none.
-func (w *World) LeaveBehind(actor, key, item, value string) {
-	w.Leave(key, item, value)
+// LeaveBehind notes an item that an actor's move of its entity has left behind. If loose, any entity of the key may show
+// it. Carry moves those of the actor to the entity of another key, where that has none; a loose one stays if an entity
+// has come to its key.
+func (w *World) LeaveBehind(actor, key, item, value string, loose bool) {
+	if loose {
+		w.Loosen(key, item, value)
+	} else {
+		w.Leave(key, item, value)
+	}
 	all := maps.Clone(w.Behind[actor])
 	if all == nil {
 		all = map[string]string{}
@@ -116,13 +121,14 @@ func (w *World) LeaveBehind(actor, key, item, value string) {
 // Carry is described at LeaveBehind.
 func (w *World) Carry(actor, from, to string) {
 	for item, value := range w.Behind[actor] {
-		if e := w.At(to); e.Items[item] == "" {
-			w.Entities[to] = e.With(item, value)
-			w.Left[from] = slices.DeleteFunc(
-				slices.Clone(w.Left[from]),
-				func(s string) bool { return s == item+"="+value },
-			)
+		e := w.At(to)
+		if e.Items[item] != "" || w.isLoose(from, item, value) && w.At(from) != nil {
+			continue
 		}
+		w.Entities[to] = e.With(item, value)
+		is := func(s string) bool { return s == item+"="+value }
+		w.Left[from] = slices.DeleteFunc(slices.Clone(w.Left[from]), is)
+		w.Loose[from] = slices.DeleteFunc(slices.Clone(w.Loose[from]), is)
 	}
 }
 
