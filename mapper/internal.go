@@ -21,8 +21,8 @@ func init() {
 	door.Mapper.StoreObjects = func(o extern.Objects, buckets func(declared string) string) any {
 		return optionFunc(func(s *settings) { s.large.objects, s.large.buckets = o, buckets })
 	}
-	door.Mapper.Compress = func(c compression.Coding) any {
-		return optionFunc(func(s *settings) { s.large.codings = append(s.large.codings, c) })
+	door.Mapper.Compress = func(c compression.Codec) any {
+		return optionFunc(func(s *settings) { s.large.codecs = append(s.large.codecs, c) })
 	}
 	door.Mapper.RootInTransaction = func() any {
 		return writeFunc(func(o *operation.Options) { o.RootInTransaction = true })

@@ -30,7 +30,7 @@ type largeSettings struct {
 	objects extern.Objects
 	buckets func(string) string
 	limit   int64
-	codings compression.Codings
+	codecs compression.Codecs
 }
 
 // LargeRecords names the table for the records of large values, and for parts without a table of their
@@ -52,13 +52,13 @@ func (g *engine) largeValues(s *settings) error {
 	if s.large.limit < 0 {
 		return m.Errorf("MaxValue(%d): pass a positive number of bytes", s.large.limit)
 	}
-	m.Codings = s.large.codings
+	m.Codecs = s.large.codecs
 	for _, it := range m.Schema.Items {
 		for _, a := range it.Attributes {
 			if a.Large == nil || a.Large.Codec == "" {
 				continue
 			}
-			if err := m.Codings.Has(compression.Codec(a.Large.Codec)); err != nil {
+			if err := m.Codecs.Has(compression.Name(a.Large.Codec)); err != nil {
 				return m.Errorf("the field %s has compress=%s: %w", a.Value.Name, a.Large.Codec, err)
 			}
 		}
@@ -79,7 +79,7 @@ func (g *engine) largeValues(s *settings) error {
 	parents := &read.Reader{Client: g.client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
 	g.search.SetFetcher(&extern.Fetcher{
 		Locations: locations, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: m.MaxValue,
-		Codings: m.Codings,
+		Codecs: m.Codecs,
 		Flying:  largeFlying,
 	}, g.public)
 	g.env.Estimate.Fetcher = g.search.Fetcher

@@ -45,7 +45,7 @@ func New[T any](client Client, options ...Option) (*Mapper[T], error) {
 
 func newMapper[T any](client Client, e *schema.Entity, form *codec.Form, options []Option) (*Mapper[T], error) {
 	s := settingsOf(options)
-	g, err := newEngine(client, e, codec.New(e, form, s.large.codings), s)
+	g, err := newEngine(client, e, codec.New(e, form, s.large.codecs), s)
 	if err != nil {
 		return nil, model.Usage(err)
 	}

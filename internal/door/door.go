@@ -58,7 +58,7 @@ var Mapper struct {
 	// of a bucket that a tag names; nil means the same name.
 	StoreObjects func(o extern.Objects, buckets func(declared string) string) any
 	// Compress returns the mapper.Option that adds a codec to those of the standard library.
-	Compress func(c compression.Coding) any
+	Compress func(c compression.Codec) any
 	// RootInTransaction returns the mapper.WriteOption that lets a save that adds items check in the same transaction
 	// that the entity is live. A migration that is rolled back does not see other additions.
 	RootInTransaction func() any

@@ -39,8 +39,8 @@ type Model struct {
 	MaxValue int64
 	// PartSize is the number of bytes in a part of an external value.
 	PartSize int
-	// Codings are the codecs of large values in addition to those of the standard library.
-	Codings compression.Codings
+	// Codecs are the codecs of large values in addition to those of the standard library.
+	Codecs compression.Codecs
 	// VersionsOnly has saves and deletes compare versions, and not the values that they have read.
 	VersionsOnly bool
 	// RootLast reports that the root is the last of an entity's items in its partition.

@@ -49,8 +49,8 @@ func BenchmarkCodecs(b *testing.B) {
 			"PK": &types.AttributeValueMemberS{Value: "PACKAGE#" + name},
 			"SK": &types.AttributeValueMemberS{Value: "HEAD"},
 		}
-		row := func(codec compression.Codec, write, read string) {
-			v, err := extern.Pack(&types.AttributeValueMemberS{Value: string(doc)}, compress.Codings, codec, true)
+		row := func(codec compression.Name, write, read string) {
+			v, err := extern.Pack(&types.AttributeValueMemberS{Value: string(doc)}, compress.Codecs, codec, true)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -64,8 +64,8 @@ func BenchmarkCodecs(b *testing.B) {
 				100-100*size/len(doc), write, read, cost.WriteUnits(size), cost.ReadUnits(size)/2)
 		}
 		row("", "", "")
-		for _, codec := range compression.All {
-			packed, err := compress.Codings.Compress(codec, doc)
+		for _, codec := range compression.Names() {
+			packed, err := compress.Codecs.Compress(codec, doc)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -80,10 +80,10 @@ func BenchmarkCodecs(b *testing.B) {
 				return fmt.Sprintf("%.0f", float64(n*len(doc))/1e6/time.Since(begun).Seconds())
 			}
 			row(codec, speed(func() error {
-				_, err := compress.Codings.Compress(codec, doc)
+				_, err := compress.Codecs.Compress(codec, doc)
 				return err
 			}), speed(func() error {
-				_, err := compress.Codings.Decompress(codec, packed, 1<<30)
+				_, err := compress.Codecs.Decompress(codec, packed, 1<<30)
 				return err
 			}))
 		}

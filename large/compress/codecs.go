@@ -28,10 +28,10 @@ func LZ4() mapper.Option { return option(lz4Frames) }
 // LZO is the codec of compress=lzo: files of lzop with blocks of LZO1X-1.
 func LZO() mapper.Option { return option(lzoFrames) }
 
-func option(c compression.Coding) mapper.Option { return door.Mapper.Compress(c).(mapper.Option) }
+func option(c compression.Codec) mapper.Option { return door.Mapper.Compress(c).(mapper.Option) }
 
-var zstdFrames = compression.Coding{
-	Codec: compression.Zstd,
+var zstdFrames = compression.Codec{
+	Name: compression.Zstd,
 	Write: func(w io.Writer) (io.WriteCloser, error) {
 		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(compression.Window/2),
 			zstd.WithLowerEncoderMem(true))
@@ -66,16 +66,16 @@ func explain(err error) error {
 // snappyBlock is the largest block of a snappy frame, in bytes (google/snappy framing_format.txt).
 const snappyBlock = 64 << 10
 
-var snappyFrames = compression.Coding{
-	Codec: compression.Snappy,
+var snappyFrames = compression.Codec{
+	Name: compression.Snappy,
 	Write: func(w io.Writer) (io.WriteCloser, error) { return snappy.NewBufferedWriter(w), nil },
 	Read: func(r *bufio.Reader) (io.Reader, error) {
 		return s2.NewReader(r, s2.ReaderMaxBlockSize(snappyBlock)), nil
 	},
 }
 
-var lz4Frames = compression.Coding{
-	Codec: compression.LZ4,
+var lz4Frames = compression.Codec{
+	Name: compression.LZ4,
 	Write: func(w io.Writer) (io.WriteCloser, error) {
 		z := lz4.NewWriter(w)
 		return z, z.Apply(lz4.BlockSizeOption(lz4.Block256Kb))
@@ -83,8 +83,8 @@ var lz4Frames = compression.Coding{
 	Read: func(r *bufio.Reader) (io.Reader, error) { return lz4.NewReader(r), nil },
 }
 
-var lzoFrames = compression.Coding{
-	Codec: compression.LZO,
+var lzoFrames = compression.Codec{
+	Name: compression.LZO,
 	Write: func(w io.Writer) (io.WriteCloser, error) { return newLZOWriter(w), nil },
 	Read:  func(r *bufio.Reader) (io.Reader, error) { return newLZOReader(r), nil },
 }

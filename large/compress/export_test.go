@@ -2,5 +2,5 @@ package compress
 
 import "github.com/itemize/itemize/internal/large/compression"
 
-// Codings are all codecs that need an option.
-var Codings = compression.Codings{snappyFrames, zstdFrames, lz4Frames, lzoFrames}
+// Codecs are all codecs that need an option.
+var Codecs = compression.Codecs{snappyFrames, zstdFrames, lz4Frames, lzoFrames}

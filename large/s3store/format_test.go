@@ -25,23 +25,23 @@ func TestFormatCompressed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codings := door.Mapper.Model(clinics).Codings
+	codecs := door.Mapper.Model(clinics).Codecs
 	for i, v := range models.Vectors[struct {
 		Field, Codec     string
 		Value, Attribute models.DynamoJSON
 	}](t, "compressed.json") {
 		isText := v.Field == "string"
-		got, err := extern.Unpack(v.Attribute.AttributeValue, codings, isText)
+		got, err := extern.Unpack(v.Attribute.AttributeValue, codecs, isText)
 		if err != nil || !attr.Same(got, v.Value.AttributeValue) {
 			t.Errorf("%d: %s, %v", i, models.ShowJSON(got), err)
 		}
-		packed, err := extern.Pack(v.Value.AttributeValue, codings, compression.Codec(v.Codec), isText)
+		packed, err := extern.Pack(v.Value.AttributeValue, codecs, compression.Name(v.Codec), isText)
 		if err != nil || form(packed) != form(v.Attribute.AttributeValue) {
 			t.Errorf("%d: it is stored as %s and not %s, %v", i, models.ShowJSON(packed),
 				models.ShowJSON(v.Attribute.AttributeValue), err)
 			continue
 		}
-		if again, err := extern.Unpack(packed, codings, isText); err != nil || !attr.Same(again,
+		if again, err := extern.Unpack(packed, codecs, isText); err != nil || !attr.Same(again,
 			v.Value.AttributeValue) {
 			t.Errorf("%d: it comes back as %s, %v", i, models.ShowJSON(again), err)
 		}

@@ -19,7 +19,7 @@ func (s *subject) types(add func(Rule, string, string)) {
 			if _, pointer := extern.PointerOf(v); pointer {
 				continue
 			}
-			plain, err := extern.Unpack(v, s.m.Codings, w.Type == "S" && !a.Value.Type.Lazy)
+			plain, err := extern.Unpack(v, s.m.Codecs, w.Type == "S" && !a.Value.Type.Lazy)
 			if err != nil {
 				add(Value, fmt.Sprintf("%s cannot be decompressed", a.Name),
 					"restore the value, or set the field again")

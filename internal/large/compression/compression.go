@@ -12,38 +12,70 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/itemize/itemize/internal/model/attr"
 )
 
-// Codec is a codec by its name.
-type Codec string
+// Name is the name of a codec, as a tag and a stored value have it.
+type Name string
 
 // The codecs, and where their frames are specified.
 const (
-	Gzip   Codec = "gzip"   // RFC 1952
-	Zlib   Codec = "zlib"   // RFC 1950
-	Snappy Codec = "snappy" // google/snappy framing_format.txt
-	Zstd   Codec = "zstd"   // RFC 8878
-	LZ4    Codec = "lz4"    // lz4_Frame_format.md
-	LZO    Codec = "lzo"    // an lzop file
+	Gzip   Name = "gzip"   // RFC 1952
+	Zlib   Name = "zlib"   // RFC 1950
+	Snappy Name = "snappy" // google/snappy framing_format.txt
+	Zstd   Name = "zstd"   // RFC 8878
+	LZ4    Name = "lz4"    // lz4_Frame_format.md
+	LZO    Name = "lzo"    // an lzop file
 )
-
-// All lists the codecs that a tag may name.
-var All = []Codec{Gzip, Zlib, Snappy, Zstd, LZ4, LZO}
 
 // LZOMagic is the start of each lzop file.
 const LZOMagic = "\x89LZO\x00\r\n\x1a\n"
 
-// begins recognizes the frames of codecs by their first bytes.
-var begins = map[Codec]func([]byte) bool{
-	Gzip:   prefix("\x1f\x8b\x08"),
-	Zlib:   isZlib,
-	Snappy: prefix("\xff\x06\x00\x00sNaPpY"),
-	Zstd:   prefix("\x28\xb5\x2f\xfd"),
-	LZ4:    prefix("\x04\x22\x4d\x18"),
-	LZO:    prefix(LZOMagic),
+// formats has the codecs that a tag may name, in the order of grammar.Codecs: how the first bytes of their frames are
+// recognized, the option of package compress for those that the standard library does not have, and their names in HTTP,
+// if they have one (IANA, "HTTP Content Coding Registry": its deflate is a frame of zlib).
+var formats = []struct {
+	name             Name
+	begins           func([]byte) bool
+	option, encoding string
+}{
+	{Gzip, prefix("\x1f\x8b\x08"), "", "gzip"},
+	{Zlib, isZlib, "", "deflate"},
+	{Snappy, prefix("\xff\x06\x00\x00sNaPpY"), "Snappy", ""},
+	{Zstd, prefix("\x28\xb5\x2f\xfd"), "Zstd", "zstd"},
+	{LZ4, prefix("\x04\x22\x4d\x18"), "LZ4", ""},
+	{LZO, prefix(LZOMagic), "LZO", ""},
+}
+
+// Names returns the codecs that a tag may name.
+func Names() []Name {
+	all := make([]Name, len(formats))
+	for i, f := range formats {
+		all[i] = f.name
+	}
+	return all
+}
+
+// find returns the index of a codec in formats, -1 for none.
+func find(n Name) int {
+	for i := range formats {
+		if formats[i].name == n {
+			return i
+		}
+	}
+	return -1
+}
+
+// Exists reports whether a tag may name a codec.
+func Exists(n Name) bool { return find(n) >= 0 }
+
+// Encoding is the name of a codec in HTTP, "" for none.
+func Encoding(n Name) string {
+	if i := find(n); i >= 0 {
+		return formats[i].encoding
+	}
+	return ""
 }
 
 func prefix(magic string) func([]byte) bool {
@@ -57,18 +89,18 @@ func isZlib(b []byte) bool {
 }
 
 // Detect returns the codec of a frame, "" for none.
-func Detect(b []byte) Codec {
-	for _, c := range All {
-		if begins[c](b) {
-			return c
+func Detect(b []byte) Name {
+	for _, f := range formats {
+		if f.begins(b) {
+			return f.name
 		}
 	}
 	return ""
 }
 
-// Coding writes and reads the frames of one codec.
-type Coding struct {
-	Codec Codec
+// Codec writes and reads the frames of one codec.
+type Codec struct {
+	Name  Name
 	Write func(io.Writer) (io.WriteCloser, error)
 	// Read returns a reader of a frame. It is closed after use if it is an io.Closer. If the frame
 	// needs more memory than a reader allows, the error is ErrMemory.
@@ -76,7 +108,7 @@ type Coding struct {
 }
 
 // standard are the codecs of the standard library.
-var standard = Codings{
+var standard = Codecs{
 	{
 		Gzip,
 		func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
@@ -89,39 +121,36 @@ var standard = Codings{
 	},
 }
 
-// Codings are the codecs in addition to gzip and zlib.
-type Codings []Coding
+// Codecs are the codecs in addition to gzip and zlib.
+type Codecs []Codec
 
 // Has reports whether a codec is available. Otherwise the error is a *MissingError, or says that the
 // codec does not exist.
-func (s Codings) Has(c Codec) error {
-	_, err := s.coding(c)
+func (s Codecs) Has(n Name) error {
+	_, err := s.codec(n)
 	return err
 }
 
-func (s Codings) coding(c Codec) (*Coding, error) {
-	for _, all := range []Codings{standard, s} {
+func (s Codecs) codec(n Name) (*Codec, error) {
+	for _, all := range []Codecs{standard, s} {
 		for i := range all {
-			if all[i].Codec == c {
+			if all[i].Name == n {
 				return &all[i], nil
 			}
 		}
 	}
-	if slices.Contains(All, c) {
-		return nil, &MissingError{c}
+	if Exists(n) {
+		return nil, &MissingError{n}
 	}
-	return nil, fmt.Errorf("%w: %q is not a codec", ErrDamaged, string(c))
+	return nil, fmt.Errorf("%w: %q is not a codec", ErrDamaged, string(n))
 }
 
-// options are the functions of package compress for the codecs.
-var options = map[Codec]string{Snappy: "Snappy", Zstd: "Zstd", LZ4: "LZ4", LZO: "LZO"}
-
 // MissingError says that a value uses a codec that the mapper does not have.
-type MissingError struct{ Codec Codec }
+type MissingError struct{ Codec Name }
 
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("the codec %s is missing: pass the mapper the option compress.%s() (go get "+
-		"github.com/itemize/itemize/large/compress)", e.Codec, options[e.Codec])
+		"github.com/itemize/itemize/large/compress)", e.Codec, formats[find(e.Codec)].option)
 }
 
 // ErrDamaged says that bytes are not a complete frame of their codec.
@@ -142,8 +171,8 @@ func (e *LimitError) Error() string {
 }
 
 // NewWriter returns a writer that compresses. Close ends the frame, and does not close w.
-func (s Codings) NewWriter(c Codec, w io.Writer) (io.WriteCloser, error) {
-	k, err := s.coding(c)
+func (s Codecs) NewWriter(n Name, w io.Writer) (io.WriteCloser, error) {
+	k, err := s.codec(n)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +180,9 @@ func (s Codings) NewWriter(c Codec, w io.Writer) (io.WriteCloser, error) {
 }
 
 // Compress returns bytes in the frame of a codec.
-func (s Codings) Compress(c Codec, b []byte) ([]byte, error) {
+func (s Codecs) Compress(n Name, b []byte) ([]byte, error) {
 	var out bytes.Buffer
-	w, err := s.NewWriter(c, &out)
+	w, err := s.NewWriter(n, &out)
 	if err == nil {
 		_, err = w.Write(b)
 	}
@@ -172,13 +201,13 @@ type Reader struct {
 	z     io.Reader
 	limit int64
 	left  int64
-	codec *Coding
+	codec *Codec
 	err   error
 }
 
 // NewReader returns a reader of compressed bytes. Close it.
-func (s Codings) NewReader(c Codec, r io.Reader, limit int64) (*Reader, error) {
-	k, err := s.coding(c)
+func (s Codecs) NewReader(n Name, r io.Reader, limit int64) (*Reader, error) {
+	k, err := s.codec(n)
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +224,8 @@ func (r *Reader) Read(b []byte) (int, error) {
 			r.err = err
 			return 0, err
 		}
-		if !begins[r.codec.Codec](begin) {
-			r.err = fmt.Errorf("%w: it is not a frame of %s", ErrDamaged, r.codec.Codec)
+		if i := find(r.codec.Name); i < 0 || !formats[i].begins(begin) {
+			r.err = fmt.Errorf("%w: it is not a frame of %s", ErrDamaged, r.codec.Name)
 			return 0, r.err
 		}
 		z, err := r.codec.Read(r.from)
@@ -238,7 +267,7 @@ func (r *Reader) end() error {
 }
 
 func (r *Reader) damaged(err error) error {
-	return fmt.Errorf("%w: %s: %w", ErrDamaged, r.codec.Codec, err)
+	return fmt.Errorf("%w: %s: %w", ErrDamaged, r.codec.Name, err)
 }
 
 // Close releases the reader's resources.
@@ -249,8 +278,8 @@ func (r *Reader) Close() {
 }
 
 // Decompress decompresses bytes, up to the limit.
-func (s Codings) Decompress(c Codec, b []byte, limit int64) ([]byte, error) {
-	r, err := s.NewReader(c, bytes.NewReader(b), limit)
+func (s Codecs) Decompress(n Name, b []byte, limit int64) ([]byte, error) {
+	r, err := s.NewReader(n, bytes.NewReader(b), limit)
 	if err != nil {
 		return nil, err
 	}

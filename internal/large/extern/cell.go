@@ -32,11 +32,11 @@ type held struct {
 
 // unpacked returns a value that is not a pointer.
 func (h *held) unpacked() (types.AttributeValue, error) {
-	var codings compression.Codings
+	var codecs compression.Codecs
 	if h.src != nil {
-		codings = h.src.Codings
+		codecs = h.src.Codecs
 	}
-	return Unpack(h.av, codings, false)
+	return Unpack(h.av, codecs, false)
 }
 
 // Source is where the stored value of an attribute is read.

@@ -22,8 +22,8 @@ import (
 // Fetcher reads external values.
 type Fetcher struct {
 	Locations *Locations
-	// Codings are the codecs that values are decompressed by.
-	Codings compression.Codings
+	// Codecs are the codecs that values are decompressed by.
+	Codecs compression.Codecs
 	// Reader reads parts, and Parents the items that point to them.
 	Reader, Parents *read.Reader
 	// Objects is the store of objects, nil for none.
@@ -123,7 +123,7 @@ func (f *Fetcher) once(ctx context.Context, p *Pointer, e *Entry, strong bool, u
 		return nil, err
 	}
 	if p.Codec != "" {
-		if b, err = f.Codings.Decompress(p.Codec, b, p.Length); errors.As(err, new(*compression.MissingError)) {
+		if b, err = f.Codecs.Decompress(p.Codec, b, p.Length); errors.As(err, new(*compression.MissingError)) {
 			return nil, err
 		}
 		if err != nil {

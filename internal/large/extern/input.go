@@ -45,7 +45,7 @@ type Input struct {
 	p      Pointer
 	body   io.ReaderAt
 	head   []byte
-	frames map[compression.Codec]*packed
+	frames map[compression.Name]*packed
 }
 
 // packed is the body in a codec's format.
@@ -187,7 +187,7 @@ func (g *Input) read() error {
 }
 
 // frame returns the value as a codec stores it, "" for none: which may be as it is, where that is smaller.
-func (g *Input) frame(codings compression.Codings, codec compression.Codec) (io.ReaderAt, int64, compression.Codec,
+func (g *Input) frame(codecs compression.Codecs, codec compression.Name) (io.ReaderAt, int64, compression.Name,
 	error,
 ) {
 	if codec == "" {
@@ -197,8 +197,8 @@ func (g *Input) frame(codings compression.Codings, codec compression.Codec) (io.
 	defer g.mu.Unlock()
 	f := g.frames[codec]
 	if f == nil {
-		f = g.pack(codings, codec)
-		g.frames = map[compression.Codec]*packed{codec: f}
+		f = g.pack(codecs, codec)
+		g.frames = map[compression.Name]*packed{codec: f}
 	}
 	if f.err != nil || f.size < g.p.Length {
 		return f.body, f.size, codec, f.err
@@ -206,11 +206,11 @@ func (g *Input) frame(codings compression.Codings, codec compression.Codec) (io.
 	return g.body, g.p.Length, "", nil
 }
 
-func (g *Input) pack(codings compression.Codings, codec compression.Codec) *packed {
+func (g *Input) pack(codecs compression.Codecs, codec compression.Name) *packed {
 	f := &packed{}
 	count := &summing{hash: sha256.New()}
 	f.body, f.err = spool(func(w io.Writer) error {
-		z, err := codings.NewWriter(codec, io.MultiWriter(count, w))
+		z, err := codecs.NewWriter(codec, io.MultiWriter(count, w))
 		if err == nil {
 			_, err = io.Copy(z, io.NewSectionReader(g.body, 0, g.p.Length))
 		}

@@ -61,7 +61,7 @@ func TestPack(t *testing.T) {
 	r := rand.New(rand.NewPCG(draws.Seed(t), 0))
 	for range draws.Times(1_000, 6_000, 100_000) {
 		v := value(r, 0)
-		codec := []compression.Codec{compression.Gzip, compression.Zlib, ""}[r.IntN(3)]
+		codec := []compression.Name{compression.Gzip, compression.Zlib, ""}[r.IntN(3)]
 		_, isText := v.(*types.AttributeValueMemberS)
 		packed, err := extern.Pack(v, nil, codec, isText)
 		if err != nil {
@@ -120,7 +120,7 @@ func TestForms(t *testing.T) {
 			t.Errorf("%#v was read as %#v", wrong, v)
 		}
 	}
-	bomb, _ := compression.Codings(nil).Compress(compression.Gzip, make([]byte, extern.MaxPacked+1))
+	bomb, _ := compression.Codecs(nil).Compress(compression.Gzip, make([]byte, extern.MaxPacked+1))
 	if _, err := extern.Unpack(&types.AttributeValueMemberB{Value: bomb}, nil, true); err == nil ||
 		!strings.Contains(err.Error(), "decompresses to more than") {
 		t.Errorf("a bomb: %v", err)

@@ -6,7 +6,6 @@ package extern
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -88,7 +87,7 @@ func marked(how string, entries map[string]types.AttributeValue) types.Attribute
 
 // Pack returns a value as it is stored in its item: by a codec compressed if that is smaller. text says that the values
 // of its field are text, so that bytes are the frame of a codec and nothing else.
-func Pack(av types.AttributeValue, codings compression.Codings, codec compression.Codec,
+func Pack(av types.AttributeValue, codecs compression.Codecs, codec compression.Name,
 	text bool,
 ) (types.AttributeValue, error) {
 	as := Plainly(av)
@@ -103,7 +102,7 @@ func Pack(av types.AttributeValue, codings compression.Codings, codec compressio
 		return nil, fmt.Errorf("its %s are over the limit of %s for compression in an item: add chunk or s3 "+
 			"to its tag", attr.Bytes(len(c.Bytes)), attr.Bytes(MaxPacked))
 	}
-	frame, err := codings.Compress(codec, c.Bytes)
+	frame, err := codecs.Compress(codec, c.Bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +114,7 @@ func Pack(av types.AttributeValue, codings compression.Codings, codec compressio
 }
 
 // frame returns what a codec has made of bytes as it is stored.
-func (c Content) frame(frame []byte, codec compression.Codec, text bool) types.AttributeValue {
+func (c Content) frame(frame []byte, codec compression.Name, text bool) types.AttributeValue {
 	b := &types.AttributeValueMemberB{Value: frame}
 	if text && c.Kind == Text {
 		return b
@@ -125,7 +124,7 @@ func (c Content) frame(frame []byte, codec compression.Codec, text bool) types.A
 
 // Unpack returns the value that is stored in its item, with any codec. An external value is returned as
 // it is: see PointerOf.
-func Unpack(av types.AttributeValue, codings compression.Codings, text bool) (types.AttributeValue, error) {
+func Unpack(av types.AttributeValue, codecs compression.Codecs, text bool) (types.AttributeValue, error) {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberB:
 		if !text {
@@ -135,9 +134,9 @@ func Unpack(av types.AttributeValue, codings compression.Codings, text bool) (ty
 		if codec == "" {
 			return nil, &Damaged{What: "bytes are stored, but not in a frame of a codec"}
 		}
-		return unframe(codings, codec, v.Value, Text)
+		return unframe(codecs, codec, v.Value, Text)
 	case *types.AttributeValueMemberM:
-		return unpackMap(v, codings)
+		return unpackMap(v, codecs)
 	}
 	return av, nil
 }
@@ -149,12 +148,12 @@ func Framed(av types.AttributeValue) bool {
 		return compression.Detect(v.Value) != ""
 	case *types.AttributeValueMemberM:
 		how, ok := v.Value[mark].(*types.AttributeValueMemberS)
-		return ok && slices.Contains(compression.All, compression.Codec(how.Value))
+		return ok && compression.Exists(compression.Name(how.Value))
 	}
 	return false
 }
 
-func unpackMap(m *types.AttributeValueMemberM, codings compression.Codings) (types.AttributeValue, error) {
+func unpackMap(m *types.AttributeValueMemberM, codecs compression.Codecs) (types.AttributeValue, error) {
 	how, ok := m.Value[mark].(*types.AttributeValueMemberS)
 	if !ok || len(m.Value) < 2 {
 		return m, nil // of before there was a tag
@@ -165,16 +164,16 @@ func unpackMap(m *types.AttributeValueMemberM, codings compression.Codings) (typ
 	}
 	for _, kind := range []Kind{Text, Binary, JSON} {
 		if b, ok := m.Value[string(kind)].(*types.AttributeValueMemberB); ok && len(m.Value) == 2 {
-			return unframe(codings, compression.Codec(how.Value), b.Value, kind)
+			return unframe(codecs, compression.Name(how.Value), b.Value, kind)
 		}
 	}
 	return m, nil
 }
 
-func unframe(codings compression.Codings, codec compression.Codec, frame []byte, kind Kind) (types.AttributeValue,
+func unframe(codecs compression.Codecs, codec compression.Name, frame []byte, kind Kind) (types.AttributeValue,
 	error,
 ) {
-	b, err := codings.Decompress(codec, frame, MaxPacked)
+	b, err := codecs.Decompress(codec, frame, MaxPacked)
 	if err == nil {
 		var av types.AttributeValue
 		if av, err = (Content{b, kind}).Value(); err == nil {

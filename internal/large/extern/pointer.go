@@ -35,7 +35,7 @@ type Pointer struct {
 	Kind           Kind
 	Sum            [sha256.Size]byte
 	// Codec is the compression codec, "" for none.
-	Codec compression.Codec
+	Codec compression.Name
 	// Preview is the beginning of it, nil for none.
 	Preview []byte
 }
@@ -94,7 +94,7 @@ func PointerOf(av types.AttributeValue) (p *Pointer, ok bool) {
 	default:
 		return nil, false
 	}
-	p.At, p.Codec = r.optional(entryAt), compression.Codec(r.optional(entryCodec))
+	p.At, p.Codec = r.optional(entryAt), compression.Name(r.optional(entryCodec))
 	if p.Class != Object {
 		p.Parts, p.PartSize = int(r.number(entryParts)), int(r.number(entrySize))
 	}
@@ -170,7 +170,7 @@ func Digest(av types.AttributeValue) [sha256.Size]byte {
 }
 
 // Same reports whether a stored value, or the value that a pointer leads to, is this one.
-func Same(stored, av types.AttributeValue, codings compression.Codings, isText bool,
+func Same(stored, av types.AttributeValue, codecs compression.Codecs, isText bool,
 	same func(a, b types.AttributeValue) bool,
 ) bool {
 	p, ok := PointerOf(stored)
@@ -179,7 +179,7 @@ func Same(stored, av types.AttributeValue, codings compression.Codings, isText b
 	case ok && lazy:
 		return p.ID == q.ID || p.Kind == q.Kind && p.Length == q.Length && p.Sum == q.Sum
 	case !ok:
-		was, err := Unpack(stored, codings, isText)
+		was, err := Unpack(stored, codecs, isText)
 		if err != nil || !lazy {
 			return err == nil && same(was, av)
 		}

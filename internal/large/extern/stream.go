@@ -61,7 +61,7 @@ type stream struct {
 func (s *Source) open(ctx context.Context, p *Pointer) (io.ReadCloser, error) {
 	x := &stream{src: s, ctx: ctx, p: p, sum: sha256.New()}
 	if p.Codec != "" {
-		if err := s.Codings.Has(p.Codec); err != nil {
+		if err := s.Codecs.Has(p.Codec); err != nil {
 			return nil, s.explain(err)
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Source) open(ctx context.Context, p *Pointer) (io.ReadCloser, error) {
 	}
 	x.from = stored
 	if p.Codec != "" {
-		x.packed, _ = s.Codings.NewReader(p.Codec, stored, p.Length) // it has the codec
+		x.packed, _ = s.Codecs.NewReader(p.Codec, stored, p.Length) // it has the codec
 		x.from = x.packed
 	}
 	return x, nil

@@ -42,18 +42,18 @@ type Encoded struct {
 	In      types.AttributeValue
 	content Content
 	frame   []byte
-	codec   compression.Codec
+	codec   compression.Name
 }
 
 // Encode returns a value as an attribute stores it.
-func Encode(av types.AttributeValue, codings compression.Codings, a *schema.Attribute) (*Encoded, error) {
+func Encode(av types.AttributeValue, codecs compression.Codecs, a *schema.Attribute) (*Encoded, error) {
 	c, err := ContentOf(av)
 	if err != nil {
 		return nil, err
 	}
 	e := &Encoded{In: Plainly(av), content: c, frame: c.Bytes}
-	if codec := compression.Codec(a.Large.Codec); codec != "" {
-		frame, err := codings.Compress(codec, c.Bytes)
+	if codec := compression.Name(a.Large.Codec); codec != "" {
+		frame, err := codecs.Compress(codec, c.Bytes)
 		if err != nil {
 			return nil, err
 		}
@@ -85,12 +85,12 @@ func (e *Encoded) External(a *schema.Attribute, parent item.Place, now time.Time
 // External returns a value that is not in memory, because it was given as a reader or loaded from
 // another item, as an external value. It belongs to an attribute of parent, and has parts of a size in
 // bytes.
-func (c *Cell) External(a *schema.Attribute, codings compression.Codings, parent item.Place, now time.Time,
+func (c *Cell) External(a *schema.Attribute, codecs compression.Codecs, parent item.Place, now time.Time,
 	partSize int,
 ) (*Value, error) {
 	v := &Value{Parent: parent, Attribute: a.Name}
 	if g := c.input(); g != nil {
-		body, n, codec, err := g.frame(codings, compression.Codec(a.Large.Codec))
+		body, n, codec, err := g.frame(codecs, compression.Name(a.Large.Codec))
 		if err != nil {
 			return nil, err
 		}

@@ -150,7 +150,7 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 	}
 	o := Put{
 		Bucket: w.Locations.bucket(v.At), Key: ObjectKey(v.ID), Size: v.Stored, Until: time.Now().Add(left),
-		Metadata: w.Locations.owner(v, g.Place).metadata(), Encoding: encodings[v.Codec],
+		Metadata: w.Locations.owner(v, g.Place).metadata(), Encoding: compression.Encoding(v.Codec),
 	}
 	var err error
 	switch {
@@ -180,13 +180,6 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 	return err
 }
 
-// encodings are the names that HTTP has for codecs (IANA, "HTTP Content Coding Registry"): its deflate
-// is a frame of zlib.
-var encodings = map[compression.Codec]string{
-	compression.Gzip: "gzip", compression.Zlib: "deflate",
-	compression.Zstd: "zstd",
-}
-
 // Resolve reads the state of a record, strongly consistent.
 func (w *Writer) Resolve(ctx context.Context, g *Group, t *write.Tally) (State, error) {
 	a, err := w.Sender.Stored(ctx, g.Commit, t)
@@ -201,12 +194,12 @@ func (w *Writer) Discard(ctx context.Context, g *Group, t *write.Tally) (State, 
 	}
 	o := w.Sender.One(ctx, g.Abort(w.Label, w.Sender.Now()), t)
 	state := Aborted
-	switch o.State {
-	case write.Rejected:
+	switch {
+	case o.Refused():
 		if state = StateOf(o.Stored[0]); state == Open { // it was not then, and is now: an answer was lost
 			state = Aborted
 		}
-	case write.Unknown, write.Failed:
+	case o.Lost():
 		var err error
 		if state, err = w.Resolve(ctx, g, t); err != nil {
 			return "", err

@@ -85,14 +85,14 @@ func (e *Entity) commit(ctx context.Context) error {
 	for range tries {
 		commit := e.commitRequest(e.incarnation)
 		o := e.m.one(ctx, commit, e.Doc.Attributes, &e.t)
-		switch o.State {
-		case write.Written:
+		switch {
+		case o.OK():
 			e.Moved = true
 			if !e.shared { // else others mark it for the same claim
 				e.marked = commit.Token
 			}
 			return nil
-		case write.Failed, write.Unknown:
+		case o.Lost():
 			return o.Err
 		}
 		now := &Monolith{e.Doc.Place, o.Stored[0], e.m.Layout.Reserved}

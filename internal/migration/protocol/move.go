@@ -346,7 +346,7 @@ func (m *Mover) clear(ctx context.Context, root item.Place, all []Stored,
 			Kind: write.Delete, Place: s.Place, Label: m.Layout.Model, Field: s.Kind.Name, Reserved: m.Layout.Reserved,
 			Header: h, OldSize: attr.ItemSize(s.Attributes), Expect: write.Expect{Version: h.Version},
 		}
-		if o := m.one(ctx, r, s.Attributes, t); o.State == write.Failed || o.State == write.Unknown {
+		if o := m.one(ctx, r, s.Attributes, t); o.Lost() {
 			return o.Err
 		}
 	}

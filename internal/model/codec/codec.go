@@ -138,9 +138,9 @@ type Elements interface {
 func ReflectedModel(e *schema.Entity) Model { return New(e, nil, nil) }
 
 // New returns the codec of a schema that was built from reflect. table is the table of the model's
-// type, nil for one that reflects. codings are the codecs of compressed values in addition to those of
+// type, nil for one that reflects. codecs are the codecs of compressed values in addition to those of
 // the standard library.
-func New(e *schema.Entity, table *Form, codings compression.Codings) Model {
+func New(e *schema.Entity, table *Form, codecs compression.Codecs) Model {
 	if table == nil || table.Type != e.Type.Go.(reflect.Type) { // a table of another type is no use
 		table = Reflected(e.Type)
 	}
@@ -150,11 +150,11 @@ func New(e *schema.Entity, table *Form, codings compression.Codings) Model {
 	}
 	for _, it := range e.Items {
 		if !it.Element() {
-			m.records = append(m.records, newRecord(it, table, codings))
+			m.records = append(m.records, newRecord(it, table, codecs))
 			m.elements = append(m.elements, nil)
 			continue
 		}
-		r, all := newElements(it, table, codings)
+		r, all := newElements(it, table, codecs)
 		m.records, m.elements = append(m.records, r), append(m.elements, all)
 	}
 	return m

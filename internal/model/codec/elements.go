@@ -8,7 +8,7 @@ import (
 
 // newElements returns the codecs of an item's records, and of the slice or map that they
 // are in.
-func newElements(it *schema.Item, table *Form, codings compression.Codings) (*record, Elements) {
+func newElements(it *schema.Item, table *Form, codecs compression.Codecs) (*record, Elements) {
 	path, field := table.Path(it.Field.Path)
 	c := collection{path: path, field: field}
 	if it.Map() {
@@ -20,7 +20,7 @@ func newElements(it *schema.Item, table *Form, codings compression.Codings) (*re
 	if it.ElemPointer {
 		c.elem = c.holds.Pointer.Elem
 	}
-	c.record = newRecord(it, c.elem, codings)
+	c.record = newRecord(it, c.elem, codecs)
 	if !it.Map() {
 		return c.record, &slice{c, field.List}
 	}

@@ -20,7 +20,7 @@ import (
 // record is the codec of one item's records.
 type record struct {
 	item       *schema.Item
-	codings    compression.Codings
+	codecs    compression.Codecs
 	root       *Form // of the records
 	attributes []attribute
 	keys       []inModelKey // by source; unused for those that are no fields of the element
@@ -74,8 +74,8 @@ func spreads(it *schema.Item, root *Form) []spread {
 	return all
 }
 
-func newRecord(it *schema.Item, root *Form, codings compression.Codings) *record {
-	r := &record{item: it, codings: codings, root: root, spread: spreads(it, root)}
+func newRecord(it *schema.Item, root *Form, codecs compression.Codecs) *record {
+	r := &record{item: it, codecs: codecs, root: root, spread: spreads(it, root)}
 	for _, a := range it.Attributes {
 		x := attribute{Attribute: a, options: OptionsOf(a.AV.Options)}
 		x.path, x.form = root.Path(a.Value.Path)
@@ -86,7 +86,7 @@ func newRecord(it *schema.Item, root *Form, codings compression.Codings) *record
 		}
 		x.plain = x.form
 		if l := a.Large; l != nil {
-			x.form = packed(x.form, codings, compression.Codec(l.Codec), a.Text())
+			x.form = packed(x.form, codecs, compression.Name(l.Codec), a.Text())
 		}
 		if offset, ok := root.offset(a.Value.Path); ok {
 			x.set, x.offset = x.form.set, offset
@@ -201,11 +201,11 @@ func (r *record) Graft(i int, stored, now types.AttributeValue) (types.Attribute
 	case stored == nil || now == nil || a.Text():
 		return now, nil
 	}
-	from, err := extern.Unpack(stored, r.codings, a.Text())
+	from, err := extern.Unpack(stored, r.codecs, a.Text())
 	if err != nil {
 		return now, nil // it is damaged, and was not read
 	}
-	to, err := extern.Unpack(now, r.codings, a.Text())
+	to, err := extern.Unpack(now, r.codecs, a.Text())
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (r *record) Graft(i int, stored, now types.AttributeValue) (types.Attribute
 	case attr.Same(grafted, to):
 		return now, nil
 	}
-	return extern.Pack(grafted, r.codings, compression.Codec(a.Large.Codec), a.Text())
+	return extern.Pack(grafted, r.codecs, compression.Name(a.Large.Codec), a.Text())
 }
 
 func (r *record) AfterLoad(rec any) {

@@ -94,7 +94,7 @@ func (s *Snapshot) keepPlain(f *item.Image, r *Stored, rec any, i int) {
 	}
 	if _, out := extern.PointerOf(v); out {
 		v = f.Loaded[name]
-	} else if unpacked, err := extern.Unpack(v, s.Model.Codings, false); err == nil {
+	} else if unpacked, err := extern.Unpack(v, s.Model.Codecs, false); err == nil {
 		v = unpacked
 	}
 	own, err := s.Model.Codec.Record(f.Kind.Index).Plain(rec, i)

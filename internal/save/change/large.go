@@ -123,7 +123,7 @@ func graftLarge(m *model.Model, r *snapshot.Stored, it *schema.Item, i int, now 
 	case hooked:
 		return now, seen == extern.Digest(now), nil
 	case plain == nil:
-		return now, extern.Same(was, now, m.Codings, a.Text(), attr.Same), nil
+		return now, extern.Same(was, now, m.Codecs, a.Text(), attr.Same), nil
 	}
 	if now, err = m.Codec.Record(it.Index).Graft(i, plain, now); err != nil {
 		return nil, false, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
@@ -163,7 +163,7 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 	if _, out := extern.PointerOf(now); out {
 		return ch.elsewhere(m, i)
 	}
-	e, err := extern.Encode(now, m.Codings, a)
+	e, err := extern.Encode(now, m.Codecs, a)
 	if err != nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
@@ -201,7 +201,7 @@ func (ch *Change) elsewhere(m *model.Model, i int) (types.AttributeValue, error)
 			"attribute",
 			a.Name)
 	}
-	v, err := c.External(a, m.Codings, ch.Place, m.Now(), m.PartSize)
+	v, err := c.External(a, m.Codecs, ch.Place, m.Now(), m.PartSize)
 	if err != nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}

@@ -150,6 +150,7 @@ func TestStateOfOutcomes(t *testing.T) {
 		{true, true, false}:   stepVoid,
 		{true, true, true}:    stepAssumedVoid,
 	}
+	seen := map[write.State]bool{}
 	for of, want := range unsure {
 		for _, c := range []struct {
 			state  write.State
@@ -162,6 +163,7 @@ func TestStateOfOutcomes(t *testing.T) {
 			{write.Rejected, false, stepRefused},
 			{write.Rejected, true, want},
 		} {
+			seen[c.state] = true
 			part := &raw{common: common{harmless: never}}
 			if of.harmless {
 				part.harmless = always
@@ -181,6 +183,9 @@ func TestStateOfOutcomes(t *testing.T) {
 				t.Errorf("%+v, outcome %d, unsure %v: state %d, want %d", of, c.state, c.unsure, got, c.want)
 			}
 		}
+	}
+	if len(seen) != write.States {
+		t.Errorf("outcomes have %d states, and the cases %d", write.States, len(seen))
 	}
 }
 

@@ -12,6 +12,8 @@ const (
 	Rejected
 	Unknown
 	Failed
+	// States is how many there are.
+	States int = iota
 )
 
 // Outcome is the result of the requests of a step.
@@ -35,7 +37,8 @@ type Outcome struct {
 	Err error
 }
 
-// Lost reports that no answer says whether the requests were applied, or that they failed.
+// Lost reports that the requests failed, or that no answer says whether they were applied. Whoever may repeat them asks
+// for this, and compares with Failed only if a request that was not applied needs something else.
 func (o *Outcome) Lost() bool { return o.State == Unknown || o.State == Failed }
 
 // Refused reports that a condition did not hold.

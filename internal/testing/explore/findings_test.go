@@ -94,7 +94,7 @@ func findings() []finding {
 		{"4: an element that is added while its entity moves away", play{
 			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "join"), does("B", "move")},
 		}},
-		{"4: as above, of an element that is added without an incarnation", play{
+		{"4: as above, of an element without an incarnation", play{
 			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "add new blindly"), does("B", "move")},
 		}},
 		{"4: an element that is added behind an expired root", play{

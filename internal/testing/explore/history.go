@@ -98,9 +98,9 @@ func (w *World) Leave(key, item, value string) {
 	w.Left[key] = append(slices.Clone(w.Left[key]), item+"="+value)
 }
 
-// LeaveBehind notes an item that an actor's move of its entity has left behind. If loose, any entity of the key may show
-// it. Carry moves those of the actor to the entity of another key, where that has none; a loose one stays if an entity
-// has come to its key.
+// LeaveBehind notes an item that an actor's move of its entity has left behind. If loose, any entity of the key may
+// show it. Carry moves those of the actor to the entity of another key, where that has none; a loose one stays if an
+// entity has come to its key.
 func (w *World) LeaveBehind(actor, key, item, value string, loose bool) {
 	if loose {
 		w.Loosen(key, item, value)
