@@ -30,7 +30,7 @@ type largeSettings struct {
 	objects extern.Objects
 	buckets func(string) string
 	limit   int64
-	codecs compression.Codecs
+	codecs  compression.Codecs
 }
 
 // LargeRecords names the table for the records of large values, and for parts without a table of their
@@ -80,7 +80,7 @@ func (g *engine) largeValues(s *settings) error {
 	g.search.SetFetcher(&extern.Fetcher{
 		Locations: locations, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: m.MaxValue,
 		Codecs: m.Codecs,
-		Flying:  largeFlying,
+		Flying: largeFlying,
 	}, g.public)
 	g.env.Estimate.Fetcher = g.search.Fetcher
 	return nil

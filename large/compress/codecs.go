@@ -67,7 +67,7 @@ func explain(err error) error {
 const snappyBlock = 64 << 10
 
 var snappyFrames = compression.Codec{
-	Name: compression.Snappy,
+	Name:  compression.Snappy,
 	Write: func(w io.Writer) (io.WriteCloser, error) { return snappy.NewBufferedWriter(w), nil },
 	Read: func(r *bufio.Reader) (io.Reader, error) {
 		return s2.NewReader(r, s2.ReaderMaxBlockSize(snappyBlock)), nil
@@ -84,7 +84,7 @@ var lz4Frames = compression.Codec{
 }
 
 var lzoFrames = compression.Codec{
-	Name: compression.LZO,
+	Name:  compression.LZO,
 	Write: func(w io.Writer) (io.WriteCloser, error) { return newLZOWriter(w), nil },
 	Read:  func(r *bufio.Reader) (io.Reader, error) { return newLZOReader(r), nil },
 }

@@ -32,12 +32,13 @@ const (
 // LZOMagic is the start of each lzop file.
 const LZOMagic = "\x89LZO\x00\r\n\x1a\n"
 
-// formats has the codecs that a tag may name, in the order of grammar.Codecs: how the first bytes of their frames are
-// recognized, the option of package compress for those that the standard library does not have, and their names in HTTP,
-// if they have one (IANA, "HTTP Content Coding Registry": its deflate is a frame of zlib).
+// formats has the codecs that a tag may name, in the order of grammar.Codecs.
 var formats = []struct {
-	name             Name
-	begins           func([]byte) bool
+	name Name
+	// begins recognizes a frame by its first bytes.
+	begins func([]byte) bool
+	// option is that of package compress, "" for the codecs of the standard library. encoding is the name in HTTP, "" for
+	// none (IANA, "HTTP Content Coding Registry": its deflate is a frame of zlib).
 	option, encoding string
 }{
 	{Gzip, prefix("\x1f\x8b\x08"), "", "gzip"},

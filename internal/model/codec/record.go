@@ -20,7 +20,7 @@ import (
 // record is the codec of one item's records.
 type record struct {
 	item       *schema.Item
-	codecs    compression.Codecs
+	codecs     compression.Codecs
 	root       *Form // of the records
 	attributes []attribute
 	keys       []inModelKey // by source; unused for those that are no fields of the element

@@ -19,7 +19,8 @@ import (
 	"github.com/itemize/itemize/internal/testing/models"
 )
 
-// formOf reads the form of an attribute as data, as the lock file has it. If own, the codec may refuse more than the form says.
+// formOf reads the form of an attribute as data, as the lock file has it. If own, the codec may refuse more than the
+// form says.
 func formOf(t *testing.T, a *schema.Attribute) (w schema.Wire, own bool) {
 	t.Helper()
 	b, err := json.Marshal(a.Value.Type.Wire(a.AV.Options))

@@ -95,7 +95,8 @@ func findings() []finding {
 			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "join"), does("B", "move")},
 		}},
 		{"4: as above, of an element without an incarnation", play{
-			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "add new blindly"), does("B", "move")},
+			setup: plain, before: []role{insert("b", 1)},
+			actors: []role{does("A", "add new blindly"), does("B", "move")},
 		}},
 		{"4: an element that is added behind an expired root", play{
 			model: "mortal", setup: plain, before: []role{does("b", "insert expired")},
