@@ -137,12 +137,12 @@ func (h *handle) failed(err error) expr.Condition {
 
 // absent is the condition that the attribute is missing or NULL, and exists the opposite.
 func (h *handle) absent() expr.Condition {
-	return expr.Or(h.call("attribute_not_exists"), h.condition(item.IsNull))
+	return expr.Or(h.function("attribute_not_exists"), h.condition(item.IsNull))
 }
 
 // exists is described at absent.
 func (h *handle) exists() expr.Condition {
-	return expr.And(h.call("attribute_exists"), expr.Not(h.condition(item.IsNull)))
+	return expr.And(h.function("attribute_exists"), expr.Not(h.condition(item.IsNull)))
 }
 
 // compare compares the field's attribute with a value. If the value is NULL or left out when stored, the
@@ -223,8 +223,8 @@ func (h *handle) between(low, high any) expr.Condition {
 	})
 }
 
-// call returns the condition that a function of the attribute and values is true.
-func (h *handle) call(function string, arguments ...any) expr.Condition {
+// function returns the condition that a function of the attribute and values is true.
+func (h *handle) function(function string, arguments ...any) expr.Condition {
 	var values []types.AttributeValue
 	for _, v := range arguments {
 		av, err := h.encodeRequired(v)

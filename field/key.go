@@ -27,12 +27,14 @@ func (h *Key[P, V]) In(values ...V) ConditionOf[P] { return ConditionOf[P]{h.is.
 // Exists is the condition that the field's attribute exists.
 //
 //go:noinline
-func (h *Key[P, V]) Exists() ConditionOf[P] { return ConditionOf[P]{h.is.call("attribute_exists")} }
+func (h *Key[P, V]) Exists() ConditionOf[P] { return ConditionOf[P]{h.is.function("attribute_exists")} }
 
 // Absent is the condition that the field's attribute is missing.
 //
 //go:noinline
-func (h *Key[P, V]) Absent() ConditionOf[P] { return ConditionOf[P]{h.is.call("attribute_not_exists")} }
+func (h *Key[P, V]) Absent() ConditionOf[P] {
+	return ConditionOf[P]{h.is.function("attribute_not_exists")}
+}
 
 // Less is the condition that the field is less than v.
 //

@@ -26,7 +26,7 @@ func (h *handle) contains(v any) expr.Condition {
 	}
 	elem := h.row.Form.List.Elem
 	e := handle{row: codec.Row{Name: h.row.Name, Tag: h.row.Tag, Form: elem}, options: h.options.Elem()}
-	return e.call("contains", v)
+	return e.function("contains", v)
 }
 
 // entryIn returns the handle of an entry, of the given type.

@@ -80,14 +80,14 @@ func (h *String[P, V]) Between(low, high V) ConditionOf[P] {
 //
 //go:noinline
 func (h *String[P, V]) BeginsWith(prefix V) ConditionOf[P] {
-	return ConditionOf[P]{h.is.call("begins_with", &prefix)}
+	return ConditionOf[P]{h.is.function("begins_with", &prefix)}
 }
 
 // Contains is the condition that the field contains a text.
 //
 //go:noinline
 func (h *String[P, V]) Contains(text V) ConditionOf[P] {
-	return ConditionOf[P]{h.is.call("contains", &text)}
+	return ConditionOf[P]{h.is.function("contains", &text)}
 }
 
 //go:noinline

@@ -1,10 +1,15 @@
 package mapper
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/request"
@@ -12,6 +17,154 @@ import (
 	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/internal/save/write"
 )
+
+// Consumed is the capacity that DynamoDB reported. It also charges failed requests, but does not report
+// them.
+type Consumed struct {
+	// WCU and RCU are the units of tables and indexes.
+	WCU float64 `json:"wcu"`
+	RCU float64 `json:"rcu"`
+	// Indexes is the part of WCU that each secondary index consumed, by "table/index"; nil for none.
+	Indexes map[string]float64 `json:"indexes,omitempty"`
+	// VectorBytes are the bytes that writes to each vector index consumed, by "table/index"; nil for none.
+	// DynamoDB charges vector indexes by bytes, which are no units and not in WCU.
+	VectorBytes map[string]float64 `json:"vectorBytes,omitempty"`
+}
+
+// add adds what another call consumed.
+func (c *Consumed) add(o Consumed) {
+	c.WCU += o.WCU
+	c.RCU += o.RCU
+	addAll(&c.Indexes, o.Indexes)
+	addAll(&c.VectorBytes, o.VectorBytes)
+}
+
+func addAll(to *map[string]float64, more map[string]float64) {
+	if *to == nil && len(more) > 0 {
+		*to = map[string]float64{}
+	}
+	for name, n := range more {
+		(*to)[name] += n
+	}
+}
+
+// Receipt has the requests that an operation sent, their predicted cost, and the consumed capacity. It
+// is returned with an error too, and then has the requests before it.
+//
+// The predicted WCU include refused writes. If the tables turn out to have undeclared indexes, the
+// prediction is not exact: Max includes their units.
+type Receipt struct {
+	// Refused is the part of the predicted WCU for writes whose condition failed. DynamoDB charges them
+	// by the size of the stored item, and does not report them in Consumed.
+	Refused  cost.Units `json:"refused,omitzero"`
+	Consumed Consumed   `json:"consumed"`
+	// LeftBehind lists items that stay at the old key after a save with Move: leftover before, or added by others in
+	// the meantime and not carried, which is a *PartialError. They belong to no entity.
+	LeftBehind []Key `json:"leftBehind,omitempty"`
+	// Carried lists the new keys of items that others added at the old key before the entity moved, and that Move
+	// carried.
+	Carried []Key `json:"carried,omitempty"`
+	// AlsoDeleted lists items that another writer wrote while a staged delete ran, after the delete had
+	// read them. They were deleted too. (Of items without a version only new ones are listed. Items
+	// that are added after the second read stay, hidden.)
+	AlsoDeleted []Key `json:"alsoDeleted,omitempty"`
+	// Skipped lists the missing tables that a read with SkipMissing skipped.
+	Skipped []string `json:"skipped,omitempty"`
+	// Throttled are the reasons of a write that ended with a *ThrottledError. Retries that succeeded are not counted.
+	Throttled []ThrottlingReason `json:"throttled,omitempty"`
+
+	tally *tally // nil for a receipt of nothing
+}
+
+// Predicted lists the requests that were sent, with their predicted cost. It is made at each call, so that writes whose
+// receipts nobody reads do not pay for it. A receipt that is kept therefore keeps the written items in memory.
+func (r *Receipt) Predicted() *Plan {
+	if r.tally == nil {
+		return &Plan{}
+	}
+	return r.tally.plan()
+}
+
+// MarshalJSON returns the receipt as JSON, with the plan. A receipt that is read from JSON has no plan.
+func (r Receipt) MarshalJSON() ([]byte, error) {
+	type fields Receipt
+	return json.Marshal(struct {
+		Predicted *Plan `json:"predicted"`
+		*fields
+	}{r.Predicted(), (*fields)(&r)})
+}
+
+// String returns the receipt as a small table.
+func (r Receipt) String() string {
+	var b strings.Builder
+	p := r.Predicted()
+	b.WriteString(p.modeText())
+	if p.Requests > 0 {
+		b.WriteString(": ")
+		if p.Requests > 1 || p.Mode == "read" {
+			b.WriteString(p.requests() + ", ")
+		}
+		r.charged(&b, p)
+		p.objects(&b)
+	} else {
+		p.details(&b)
+	}
+	if n := len(r.Carried); n > 0 {
+		fmt.Fprintf(&b, "; %s of other writers carried to the new key: %s", count(n, "item"), joinKeys(r.Carried))
+	}
+	if n := len(r.LeftBehind); n > 0 {
+		fmt.Fprintf(&b, "; %s at the old key: %s", count(n, "item"), joinKeys(r.LeftBehind))
+	}
+	if n := len(r.AlsoDeleted); n > 0 {
+		fmt.Fprintf(&b, "; %s of other writers deleted as well: %s", count(n, "item"), joinKeys(r.AlsoDeleted))
+	}
+	for _, reason := range r.Throttled {
+		fmt.Fprintf(&b, "; throttled: %s", reason)
+	}
+	p.table(&b)
+	return b.String()
+}
+
+// charged adds the predicted and consumed units. If they disagree, it says which is which.
+func (r *Receipt) charged(b *strings.Builder, p *Plan) {
+	wcu := r.tally.WCU // without those of refused writes, which DynamoDB does not report
+	reads := p.RCU.Max > 0 || r.Consumed.RCU > 0 || p.Mode == "read"
+	writes := wcu.Max > 0 || r.Consumed.WCU > 0 || !reads
+	predicted := kinds(writes, reads, wcu, p.RCU)
+	consumed := kinds(writes, reads, cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU))
+	if len(r.Consumed.Indexes) > 0 {
+		consumed += r.byIndex()
+	}
+	if wcu.Contains(r.Consumed.WCU-r.tally.undeclared()) && p.RCU.Contains(r.Consumed.RCU) {
+		b.WriteString(predicted)
+		p.details(b)
+		b.WriteString("; consumed " + consumed)
+	} else {
+		b.WriteString("predicted " + predicted + "; the engine reported " + consumed)
+		p.details(b)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Consumed.VectorBytes)) {
+		fmt.Fprintf(b, "; written to the vector index %s: %s", name, attr.Bytes(int(r.Consumed.VectorBytes[name])))
+	}
+	if r.Refused.Max > 0 {
+		b.WriteString("; refused writes, which are charged and not reported: " + r.Refused.String() + " WCU")
+	}
+}
+
+// byIndex returns the units of each index, and marks undeclared ones.
+func (r *Receipt) byIndex() string {
+	text := ", of these in indexes:"
+	for i, name := range slices.Sorted(maps.Keys(r.Consumed.Indexes)) {
+		if i > 0 {
+			text += ","
+		}
+		text += " " + name + " " + cost.Exactly(r.Consumed.Indexes[name]).String()
+		if _, declared := r.tally.Predicted[name]; !declared {
+			text += " (the model does not declare it)"
+		}
+	}
+	return text
+}
 
 // tally collects the requests and costs of an operation, for its receipt.
 type tally struct {

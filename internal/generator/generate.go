@@ -133,7 +133,7 @@ func newGenerator(p *Package) *generator {
 	for _, s := range g.structures.all {
 		g.nameStructure(s)
 	}
-	for _, r := range g.structures.collided {
+	for _, r := range g.structures.recursions {
 		r.form = g.names.declare(lowerFirst(typeWord(goType(r.t))) + "Form")
 	}
 	for _, s := range g.structures.conflicts {
@@ -280,7 +280,7 @@ func (g *generator) tables(w *writer, f *sourceFile, models []*Model) {
 			g.cloneOf(w, s)
 		}
 	}
-	for _, r := range g.structures.collided {
+	for _, r := range g.structures.recursions {
 		if r.in == f {
 			g.recursionOf(w, r)
 		}

@@ -62,12 +62,12 @@ type structures struct {
 	byKey map[string]*structure
 	all   []*structure // in the order in which they were met
 	// recursive are the named types that contain themselves, and are no structs.
-	recursive map[string]*recursion
-	collided  []*recursion
-	deep      map[string]bool // types inside attributes that were looked at
-	file      *sourceFile
-	hint      string // what a struct without a name is called
-	conflicts []*structure
+	recursive  map[string]*recursion
+	recursions []*recursion
+	deep       map[string]bool // types inside attributes that were looked at
+	file       *sourceFile
+	hint       string // what a struct without a name is called
+	conflicts  []*structure
 }
 
 // recursion is a named slice, map or the like that contains itself.
@@ -242,7 +242,7 @@ func (s *structures) recursion(t *schema.Type) {
 	k := typeKey(goType(t))
 	if s.recursive[k] == nil {
 		s.recursive[k] = &recursion{t: t, in: s.file}
-		s.collided = append(s.collided, s.recursive[k])
+		s.recursions = append(s.recursions, s.recursive[k])
 	}
 }
 

@@ -37,8 +37,8 @@ var formats = []struct {
 	name Name
 	// begins recognizes a frame by its first bytes.
 	begins func([]byte) bool
-	// option is that of package compress, "" for the codecs of the standard library. encoding is the name in HTTP, "" for
-	// none (IANA, "HTTP Content Coding Registry": its deflate is a frame of zlib).
+	// option is that of package compress, "" for the codecs of the standard library. encoding is the name in HTTP, ""
+	// for none (IANA, "HTTP Content Coding Registry": its deflate is a frame of zlib).
 	option, encoding string
 }{
 	{Gzip, prefix("\x1f\x8b\x08"), "", "gzip"},
