@@ -226,7 +226,7 @@ func linesOf(t *testing.T, file string) map[string]int {
 	t.Helper()
 	items := "items.go"
 	if file == "itemize.go" {
-		items = "store/store.go"
+		items = "../store/ledgers.go"
 	}
 	lines := map[string]int{}
 	for _, path := range []string{file, items} {
