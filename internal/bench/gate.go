@@ -14,7 +14,7 @@ import (
 
 // Ratios are benchmarks that compare with the SDK by hand, side by side in one process. They are in this module, and in
 // package migrate, whose run is compared with the requests that it sends.
-var ratios = []struct{ folder, of string }{{".", "."}, {"..", "./migrate"}}
+var ratios = []struct{ folder, of string }{{".", "."}, {"../..", "./migrate"}}
 
 // ratioOf is the beginning of a row of the table of ratios: a job and a library.
 type ratioOf struct{ job, lib string }
