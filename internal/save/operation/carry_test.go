@@ -232,3 +232,22 @@ func TestRepeatedMoveFinishesMove(t *testing.T) {
 		t.Error("no entity has moved")
 	}
 }
+
+// Law 1: only changed items are written. A moved entity is compared with its items at the new key.
+func TestOnlyChangedItemsAreWrittenAfterMove(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, _ := kit.NewBoards(t)
+	e := m.New(kit.Board{ID: "1", Main: kit.Cells{Text: "x"}, Rows: []kit.Cells{{N: 1, Text: "a"}}})
+	kit.Must(m.Save(ctx, e))(t)
+	e.Value.ID = "2"
+	kit.Must(m.Save(ctx, e, mapper.Move()))(t)
+	if r := kit.Must(m.Save(ctx, e))(t).Predicted(); r.Requests > 0 {
+		t.Errorf("an unchanged entity: %v", r)
+	}
+	e.Value.Rows[0].Text = "b"
+	r := kit.Must(m.Save(ctx, e))(t).Predicted()
+	if got := loadBoard(t, m, "2").Rows; len(r.Items) != 1 || len(got) != 1 || got[0].Text != "b" {
+		t.Errorf("%v, stored %+v", r, got)
+	}
+}

@@ -353,6 +353,38 @@ func TestIncrementOfMissingMapIsSentOnce(t *testing.T) {
 	}
 }
 
+// An increment of a NULL is sent as the whole value, and is still sent once: another writer can take the first copy back,
+// so that the item is as it was before.
+func TestIncrementOfNullIsSentOnce(t *testing.T) {
+	t.Parallel()
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
+	clean := boardsOf(t, table, kit.Client(t, &kit.Faulty{At: -1}, 1))
+	kit.Must(clean.Save(ctx, clean.New(kit.Board{ID: "P", Main: kit.Cells{Text: "x"}})))(t)
+	null := map[string]types.AttributeValue{
+		"PK": kit.S("BOARD#P"), "SK": kit.S("OTHER"), "Count": &types.AttributeValueMemberNULL{Value: true},
+	}
+	putPlain(t, table, null)
+	sent, f := 0, &kit.Faulty{At: -1}
+	f.Pick = func() kit.Fault {
+		switch f.Log[len(f.Log)-1] {
+		case "UpdateItem":
+			if sent++; sent == 2 {
+				return kit.DropAnswer
+			}
+		case "GetItem":
+			putPlain(t, table, null)
+		}
+		return kit.None
+	}
+	m := boardsOf(t, table, kit.Client(t, f, 1))
+	_, err := mapperimpl.Item[kit.Board, kit.Cells](handmade.Node(m.Key("P")),
+		1).Patch(kit.CellFields.Count.Increment(1)).Exec(ctx, m)
+	if sent != 2 || !isUnknown(err) {
+		t.Errorf("sent %d times: %v", sent, err)
+	}
+}
+
 // An item that a later try wrote is no unresolved write: a transaction has it once.
 func TestWrittenItemIsNoOpenTry(t *testing.T) {
 	t.Parallel()

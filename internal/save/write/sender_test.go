@@ -346,6 +346,10 @@ func TestUnwatchedClient(t *testing.T) {
 			"an increment throttled", alone(increment(update("A"))),
 			script(Answer{Err: &types.ThrottlingException{}}, Stored(before)), "rejected b'v1' unsure assumed",
 		},
+		{
+			"an increment in a transaction's way", alone(increment(update("A"))), script(Collided(), Stored(before)),
+			"rejected b'v1' unsure assumed",
+		},
 		{"dropped", alone(loaded(update("A"))), script(Dropped(), Stored(before), OK()), "written"},
 		{
 			"dropped, and then refused by another's", alone(loaded(update("A"))),
