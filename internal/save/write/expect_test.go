@@ -70,6 +70,14 @@ func TestConditions(t *testing.T) {
 		{"the version", versioned, write.Expect{Version: B("v1")}, "_v = b'v1'"},
 		{"the version, whatever its form", ttl, write.Expect{Version: N("7")}, "_v = 7"},
 		{
+			"the version and what was read with it", versioned,
+			write.Expect{
+				Version: B("v1"), Values: []item.Assignment{{Name: "a", Value: S("x")}, {Name: "b"}},
+				Sizes: []write.Attribute{{Name: "c", Size: 7}},
+			},
+			"_v = b'v1' AND a = 'x' AND attribute_not_exists(b) AND size(c) = 7",
+		},
+		{
 			"old values", versioned,
 			write.Expect{Old: &write.Old{Values: []item.Assignment{{Name: "a", Value: S("x")}, {Name: "b"}}}},
 			"attribute_exists(PK) AND attribute_not_exists(_v) AND a = 'x' AND attribute_not_exists(b)",
@@ -205,6 +213,12 @@ func TestBefore(t *testing.T) {
 		{"absent, and expired", write.Expect{Absent: true}, item.Attributes{"ttl": N("1700000000")}, true},
 		{"absent, and not expired yet", write.Expect{Absent: true}, item.Attributes{"ttl": N("1700000001")}, false},
 		{
+			"absent, and an expired root that a rollback has marked",
+			write.Expect{Absent: true},
+			item.Attributes{"ttl": N("1700000000"), "_s": item.NewStage(item.RollingBack, Now).Value()},
+			false,
+		},
+		{
 			"absent, and what may be replaced",
 			write.Expect{Absent: true, Instead: left},
 			item.Attributes{"_v": B("old"), "_a": B("x")},
@@ -218,6 +232,19 @@ func TestBefore(t *testing.T) {
 		},
 		{"the version", write.Expect{Version: B("v1")}, v1, true},
 		{"another version", write.Expect{Version: B("v2")}, v1, false},
+		{"the version, and the values", write.Expect{Version: B("v1"), Values: old.Values}, v1, true},
+		{
+			"the version, and a value of a program that writes none",
+			write.Expect{Version: B("v1"), Values: old.Values},
+			item.Attributes{"_v": B("v1"), "a": S("y")},
+			false,
+		},
+		{
+			"the version, and another size",
+			write.Expect{Version: B("v1"), Sizes: []write.Attribute{{Name: "a", Size: 2}}},
+			v1,
+			false,
+		},
 		{"a version, and none there", write.Expect{Version: B("v1")}, item.Attributes{"a": S("x")}, false},
 		{"a version, and nothing there", write.Expect{Version: B("v1")}, nil, false},
 		{"a number in another form", write.Expect{Version: N("1.0")}, item.Attributes{"_v": N("1")}, true},
@@ -235,8 +262,42 @@ func TestBefore(t *testing.T) {
 		{"nothing expected", write.Expect{}, v1, true},
 	} {
 		r := update("A")
-		r.Reserved, r.Expect = ttl, c.expect
+		r.Reserved, r.Expect, r.Root = ttl, c.expect, true
 		if got := r.Before(c.stored, Now); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// A request on a root item makes a check of it unnecessary only if it requires the same entity, or, while that is unknown,
+// any live one.
+func TestCovers(t *testing.T) {
+	check := func(of types.AttributeValue) *write.Request {
+		r := check("A")
+		r.ForAdditions, r.PinsEntity, r.OfEntity = true, of != nil, of
+		return r
+	}
+	pinned := func(r *write.Request, of types.AttributeValue) *write.Request {
+		r.PinsEntity, r.OfEntity = true, of
+		return r
+	}
+	loaded := pinned(update("A"), nil)
+	loaded.Header.Incarnation = B("a")
+	for _, c := range []struct {
+		name     string
+		r, check *write.Request
+		want     bool
+	}{
+		{"the same entity", pinned(update("A"), B("a")), check(B("a")), true},
+		{"another entity", pinned(update("A"), B("b")), check(B("a")), false},
+		{"the entity that was loaded", loaded, check(B("a")), true},
+		{"no entity", update("A"), check(B("a")), false},
+		{"an entity, and the check of an unknown one", pinned(update("A"), B("a")), check(nil), true},
+		{"two checks of an unknown entity", check(nil), check(nil), true},
+		{"no entity, and the check of an unknown one", update("A"), check(nil), false},
+		{"another item", pinned(update("B"), B("a")), check(B("a")), false},
+	} {
+		if got := c.r.Covers(c.check); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
