@@ -318,3 +318,30 @@ func TestOpenTryIsRecordedBeforeUnknownTry(t *testing.T) {
 		t.Errorf("the save is acknowledged, and an earlier arrives: %q, %d rows", now.Main.Text, len(now.Rows))
 	}
 }
+
+// Late refusal: a transaction without an answer is unknown if it is refused later, also if no copy can be applied any
+// more: the first one may have been, before another writer changed its item.
+func TestTransactionRefusedAfterLostAnswerIsUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
+	clean := boardsOf(t, table, kit.Client(t, &kit.Faulty{At: -1}, 1))
+	kit.Must(clean.Save(ctx, clean.New(kit.Board{ID: "P", Main: kit.Cells{Text: "x"}, Other: kit.Cells{Text: "x"}})))(t)
+	sent, f := 0, &kit.Faulty{At: -1}
+	f.Pick = func() kit.Fault {
+		if f.Log[len(f.Log)-1] != "TransactWriteItems" {
+			return kit.None
+		}
+		if sent++; sent == 1 {
+			return kit.DropRequest
+		}
+		kit.Must(clean.Update(ctx, clean.Key("P"), func(b *kit.Board) error { b.Main.Text = "theirs"; return nil }))(t)
+		return kit.None
+	}
+	m := boardsOf(t, table, kit.Client(t, f, 1))
+	e := kit.Must(m.Load(ctx, m.Key("P")))(t)
+	e.Value.Main.Text, e.Value.Other.Text = "mine", "mine"
+	if _, err := m.Save(ctx, e); sent != 2 || !isUnknown(err) {
+		t.Errorf("sent %d times: %v", sent, err)
+	}
+}
