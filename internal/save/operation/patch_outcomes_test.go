@@ -13,6 +13,7 @@ import (
 
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
@@ -222,6 +223,20 @@ func TestPatchAppendToPendingInsertIsNotFound(t *testing.T) {
 	var nf *mapper.NotFoundError
 	if !errors.As(err, &nf) || nf.Pending == "" {
 		t.Errorf("%d requests: %v", r.Predicted().Requests, err)
+	}
+}
+
+// PatchNeedsItem: an item with the mark of a staged insert, and without an incarnation, belongs to no entity if none is live.
+func TestPatchOfStagedItemWithoutEntityIsNotFound(t *testing.T) {
+	t.Parallel()
+	ctx := request.WithoutPauses(context.Background())
+	m, table := kit.NewBoards(t)
+	putPlain(t, table, map[string]types.AttributeValue{
+		"PK": kit.S("BOARD#1"), "SK": kit.S("OTHER"), "Text": kit.S("x"), "_s": &types.AttributeValueMemberBOOL{Value: true},
+	})
+	other := mapperimpl.Item[kit.Board, kit.Cells](handmade.Node(m.Key("1")), 1)
+	if _, err := other.Patch(kit.CellFields.Text.Remove()).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) {
+		t.Error(err)
 	}
 }
 
