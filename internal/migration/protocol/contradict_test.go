@@ -526,6 +526,23 @@ func TestSharedClaimStays(t *testing.T) {
 	}
 }
 
+// A claim of an import is left to the other programs that may continue it, also if this one finds that no migration is
+// under way.
+func TestSharedClaimStaysIfMigrationHasEnded(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	d := s.put(shop(rand.New(rand.NewPCG(1, 1)), "a", 4))
+	s.load(d, false)
+	m := protocol.New(s.client, s.Layout, s.Source, s.Keys, s.Tables)
+	m.Underway = func(context.Context) error { return &protocol.NotUnderway{Reason: "it has ended"} }
+	err := m.Move(context.Background(), []*protocol.Entity{{Doc: d}}, &write.Tally{})
+	root, _ := s.RootOf(d)
+	now, readErr := s.Mover.Root(context.Background(), root, &write.Tally{})
+	if !errors.As(err, new(*protocol.NotUnderway)) || readErr != nil || now.Stage.State != item.Migrating {
+		t.Errorf("%v: the root item is %+v, %v", err, now, readErr)
+	}
+}
+
 // A claim of the migration of another table is left to that migration, whatever items the entity has
 // here.
 func TestForeignClaimStays(t *testing.T) {

@@ -296,3 +296,21 @@ func joined[T interface{ String() string }](all []T) string {
 	}
 	return strings.Join(names, "; ")
 }
+
+// Law 5: the price of a request that sets attributes as a whole is that of the item which it makes, with the version that
+// it gets and its entries in indexes.
+func TestItemSetAsWholeIsPriced(t *testing.T) {
+	ch := decided(t, isUnread, toUpdate)
+	ch.learn(knowledge{state: isUnread | asRead, read: &rewriting{
+		stored: item.Attributes{"PK": fakedynamo.S("H#1"), "SK": fakedynamo.S("NOTE"), "GPK": fakedynamo.S("G#1")},
+		set:    []item.Assignment{{Name: "Notes", Value: fakedynamo.S("xyz")}},
+	}})
+	before := len("PK"+"H#1"+"SK"+"NOTE") + len("GPK"+"G#1")
+	after := before + len("Notes"+"xyz") + ch.Reserved.VersionSize()
+	if ch.OldSize != before || ch.NewSize != after || ch.Unread {
+		t.Errorf("%d to %d bytes, unread %v, want %d to %d", ch.OldSize, ch.NewSize, ch.Unread, before, after)
+	}
+	if len(ch.Entries) != 1 || ch.Entries[0].Unread || ch.Entries[0].Old == 0 {
+		t.Errorf("entries %+v", ch.Entries)
+	}
+}
