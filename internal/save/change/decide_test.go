@@ -209,6 +209,9 @@ func TestRequestsFollowTheTable(t *testing.T) {
 		if got := carried(ch); len(got) > 0 {
 			t.Errorf("%s, to %s: in an entity without an incarnation it carries %v", s, d, got)
 		}
+		if !ch.PinsEntity || ch.OfEntity != nil {
+			t.Errorf("%s, to %s: it does not require an entity without an incarnation", s, d)
+		}
 	})
 }
 
