@@ -353,8 +353,8 @@ func TestIncrementOfMissingMapIsSentOnce(t *testing.T) {
 	}
 }
 
-// An increment of a NULL is sent as the whole value, and is still sent once: another writer can take the first copy back,
-// so that the item is as it was before.
+// Count: an increment of a NULL is sent as the whole value, and is still sent once. Another writer can take the first
+// copy back, so that the item is as it was before.
 func TestIncrementOfNullIsSentOnce(t *testing.T) {
 	t.Parallel()
 	ctx := request.WithoutPauses(context.Background())

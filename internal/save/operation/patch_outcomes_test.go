@@ -226,13 +226,15 @@ func TestPatchAppendToPendingInsertIsNotFound(t *testing.T) {
 	}
 }
 
-// PatchNeedsItem: an item with the mark of a staged insert, and without an incarnation, belongs to no entity if none is live.
+// PatchNeedsItem: an item with the mark of a staged insert, and without an incarnation, belongs to no entity if none is
+// live.
 func TestPatchOfStagedItemWithoutEntityIsNotFound(t *testing.T) {
 	t.Parallel()
 	ctx := request.WithoutPauses(context.Background())
 	m, table := kit.NewBoards(t)
 	putPlain(t, table, map[string]types.AttributeValue{
-		"PK": kit.S("BOARD#1"), "SK": kit.S("OTHER"), "Text": kit.S("x"), "_s": &types.AttributeValueMemberBOOL{Value: true},
+		"PK": kit.S("BOARD#1"), "SK": kit.S("OTHER"), "Text": kit.S("x"),
+		"_s": &types.AttributeValueMemberBOOL{Value: true},
 	})
 	other := mapperimpl.Item[kit.Board, kit.Cells](handmade.Node(m.Key("1")), 1)
 	if _, err := other.Patch(kit.CellFields.Text.Remove()).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) {

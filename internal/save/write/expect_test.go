@@ -269,8 +269,8 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// A request on a root item makes a check of it unnecessary only if it requires the same entity, or, while that is unknown,
-// any live one.
+// A request on a root item makes a check of it unnecessary only if it requires the same entity. While that is unknown,
+// any entity will do.
 func TestCovers(t *testing.T) {
 	check := func(of types.AttributeValue) *write.Request {
 		r := check("A")
