@@ -300,8 +300,8 @@ func joined[T interface{ String() string }](all []T) string {
 	return strings.Join(names, "; ")
 }
 
-// Law 5: a request that sets attributes as a whole has the price of the item that it makes. The item gets a version, and
-// has entries in indexes.
+// Law 5: a request that sets attributes as a whole has the price of the item that it makes. The item gets a version,
+// and has entries in indexes.
 func TestItemSetAsWholeIsPriced(t *testing.T) {
 	ch := decided(t, isUnread, toUpdate)
 	ch.learn(knowledge{state: isUnread | asRead, read: &rewriting{

@@ -319,8 +319,8 @@ func TestOpenTryIsRecordedBeforeUnknownTry(t *testing.T) {
 	}
 }
 
-// Late refusal: a transaction that is refused after a lost answer is unknown. Its first copy may have been applied before
-// another writer changed the item.
+// Late refusal: a transaction that is refused after a lost answer is unknown. Its first copy may have been applied
+// before another writer changed the item.
 func TestTransactionRefusedAfterLostAnswerIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := request.WithoutPauses(context.Background())
