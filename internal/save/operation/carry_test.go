@@ -1,236 +1,323 @@
 package operation_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
 	"testing"
+	"time"
 
-	"github.com/itemize/itemize/internal/request"
-	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/testing/kit"
-	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 )
 
-// movingBoard is a board that moves from key 1 to key 2. Before the move arrives another writer adds a row. between
-// runs when the move asks for the items under the old key.
-func movingBoard(
-	t *testing.T,
-	between func(clean *mapper.Mapper[kit.Board]),
-) (clean *mapper.Mapper[kit.Board], r *mapper.Receipt, err error) {
-	t.Helper()
-	ctx := request.WithoutPauses(context.Background())
-	table := testengine.Table(t, "PK:S", "SK:S")
-	clean = boardsOf(t, table, kit.Client(t, &kit.Faulty{At: -1}, 1))
-	f := &kit.Faulty{At: -1}
-	m := boardsOf(t, table, kit.Client(t, f, 1))
-	kit.Must(clean.Save(ctx, clean.New(kit.Board{ID: "1", Main: kit.Cells{Text: "x"}})))(t)
-	other := kit.Must(clean.Load(ctx, clean.Key("1")))(t)
-	e := kit.Must(m.Load(ctx, m.Key("1")))(t)
-	added, asked := false, false
-	f.Pick = func() kit.Fault {
-		switch op := f.Log[len(f.Log)-1]; {
-		case op == "TransactWriteItems" && !added:
-			added, other.Value.Rows = true, []kit.Cells{{N: 1, Text: "late"}}
-			kit.Must(clean.Save(ctx, other))(t)
-		case op == "TransactWriteItems" && !asked: // the one that carries
-			asked = true
-			between(clean)
-		}
-		return kit.None
-	}
-	e.Value.ID = "2"
-	r, err = m.Save(ctx, e, mapper.Move())
-	return clean, r, err
+// What another writer adds to an entity before it moves was acknowledged. The move carries it to the new key.
+
+// boards are two programs that write boards.
+type boards = writers[kit.Board]
+
+func to(id string) func(*kit.Board) { return func(b *kit.Board) { b.ID = id } }
+
+// addLate has the other program add a row.
+func addLate(w *boards) {
+	w.change("1", func(b *kit.Board) { b.Rows = []kit.Cells{{N: 1, Text: "late"}} })
 }
 
-// An addition that was acknowledged before its entity moved is carried to the new key, also if it changes meanwhile.
+// lateThen adds a row before the request that moves, and does something before the one that carries.
+func lateThen(do func(w *boards)) func(w *boards) hooks {
+	return func(w *boards) hooks {
+		return hooks{"TransactWriteItems": func(number int) kit.Fault {
+			switch number {
+			case 1:
+				addLate(w)
+			case 2:
+				do(w)
+			}
+			return kit.None
+		}}
+	}
+}
+
+// lostAfter loses the answer of each transaction, and does something before the first one.
+func lostAfter(do func(w *boards)) func(w *boards) hooks {
+	return func(w *boards) hooks {
+		return hooks{"TransactWriteItems": func(number int) kit.Fault {
+			if number == 1 {
+				do(w)
+			}
+			return kit.DropAnswer
+		}}
+	}
+}
+
+// insertNext has the other program insert the next board 1.
+func insertNext(w *boards) {
+	w.insert(kit.Board{ID: "1", Main: kit.Cells{Text: "next"}, Rows: []kit.Cells{{N: 1, Text: "its own"}}})
+}
+
+// putRow stores a row as a foreign writer does: without an incarnation.
+func putRow(w *boards) {
+	kit.NewForeign(w, w.table).Put(kit.Item{"PK": kit.S("BOARD#1"), "SK": kit.S("ROW#07"), "Text": kit.S("foreign")})
+}
+
+// putStaged stores items of an insert at key 1 that is under way.
+func putStaged(w *boards) {
+	r := kit.NewForeign(w, w.table)
+	r.Put(kit.Item{
+		"PK": kit.S("BOARD#1"), "SK": kit.S("A"), "_a": bytesOf("abcdefgh"), "_v": bytesOf("12345678"),
+		"_s": kit.M(kit.Item{"state": kit.S("inserting"), "since": kit.N("1795000000")}),
+	})
+	r.Put(kit.Item{
+		"PK": kit.S("BOARD#1"), "SK": kit.S("ROW#05"), "_a": bytesOf("abcdefgh"), "_v": bytesOf("12345678"),
+		"_s": &types.AttributeValueMemberBOOL{Value: true},
+	})
+}
+
+func showBoard(b *kit.Board) string {
+	var all []string
+	for _, r := range b.Rows {
+		all = append(all, r.Text)
+	}
+	return fmt.Sprint(all)
+}
+
+// An addition that was acknowledged is carried, or it stays and is reported. Items of other entities stay.
 func TestMoveCarriesAdditions(t *testing.T) {
 	t.Parallel()
-	clean, r, err := movingBoard(t, func(*mapper.Mapper[kit.Board]) {})
-	if got := loadBoard(t, clean, "2").Rows; err != nil || len(got) != 1 || got[0].Text != "late" ||
-		len(r.Carried) != 1 {
-		t.Errorf("%+v, %v: %v", got, r, err)
-	}
-}
-
-// What cannot be carried is an error and stays: the entity has the same element, or does not exist any more.
-func TestMoveReportsAdditionsThatStay(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	for name, between := range map[string]func(*mapper.Mapper[kit.Board]){
-		"the element exists": func(clean *mapper.Mapper[kit.Board]) {
-			e := kit.Must(clean.Load(ctx, clean.Key("2"), mapper.Strong()))(t)
-			e.Value.Rows = []kit.Cells{{N: 1, Text: "other"}}
-			kit.Must(clean.Save(ctx, e))(t)
+	nothing := func(*boards) {}
+	var plays []play[kit.Board]
+	for _, c := range []struct {
+		name   string
+		during func(w *boards) hooks
+		want   string
+	}{
+		{"an addition is carried", lateThen(nothing), "2: [late], carried ROW#01"},
+		{
+			"an addition stays and is reported if the entity has the same element",
+			lateThen(func(w *boards) {
+				w.change("2", func(b *kit.Board) { b.Rows = []kit.Cells{{N: 1, Text: "other"}} })
+			}),
+			"2: [other], left behind ROW#01, written A A, but not ROW#01",
 		},
-		"the entity was deleted": func(clean *mapper.Mapper[kit.Board]) {
-			kit.Must(clean.DeleteByKey(ctx, clean.Key("2")))(t)
+		{
+			"an addition stays and is reported if the entity was deleted",
+			lateThen(func(w *boards) { kit.Must(w.other.DeleteByKey(w.ctx, w.other.Key("2")))(w) }),
+			"left behind ROW#01, written A A, but not ROW#01",
 		},
-		"the entity was deleted and inserted again": func(clean *mapper.Mapper[kit.Board]) {
-			kit.Must(clean.DeleteByKey(ctx, clean.Key("2")))(t)
-			kit.Must(clean.Save(ctx, clean.New(kit.Board{ID: "2", Main: kit.Cells{Text: "next"}})))(t)
+		{
+			"an addition is not carried to the next entity of the new key",
+			lateThen(func(w *boards) {
+				kit.Must(w.other.DeleteByKey(w.ctx, w.other.Key("2")))(w)
+				w.insert(kit.Board{ID: "2", Main: kit.Cells{Text: "next"}})
+			}),
+			"2: [], left behind ROW#01, written A A, but not ROW#01",
+		},
+		{
+			"an addition that was carried is not left behind if the answer was lost",
+			func(w *boards) hooks {
+				transactions := 0
+				return hooks{"": func(int) kit.Fault {
+					if w.network.Log[len(w.network.Log)-1] == "TransactWriteItems" {
+						if transactions++; transactions == 1 {
+							addLate(w)
+						} else if transactions == 2 {
+							return kit.DropAnswer
+						}
+					}
+					if transactions > 1 {
+						return kit.DropRequest
+					}
+					return kit.None
+				}}
+			},
+			"2: [late], written A A",
+		},
+		{
+			"an item without an incarnation is not taken from the next entity of the old key",
+			func(w *boards) hooks {
+				return hooks{
+					"Query": func(int) kit.Fault { putRow(w); return kit.None },
+					"TransactWriteItems": nth(2, func() {
+						root := kit.Item{"PK": kit.S("BOARD#1"), "SK": kit.S("A"), "Text": kit.S("next")}
+						kit.NewForeign(w, w.table).Put(root)
+					}, kit.None),
+				}
+			},
+			"1: [foreign], 2: []",
+		},
+		{
+			"items of a staged insert at the old key are not left behind",
+			func(w *boards) hooks {
+				return hooks{"Query": func(int) kit.Fault { putStaged(w); return kit.None }}
+			},
+			"2: []",
 		},
 	} {
-		clean, r, err := movingBoard(t, between)
-		partial := new(mapper.PartialError)
-		if !errors.As(err, &partial) || len(r.LeftBehind) != 1 || r.LeftBehind[0].Sort != "ROW#01" ||
-			len(r.Carried) > 0 {
-			t.Errorf("%s: %v: %v", name, r, err)
-		}
-		if e, err := clean.Load(ctx, clean.Key("2"), mapper.Strong()); err == nil {
-			for _, row := range e.Value.Rows {
-				if row.Text == "late" {
-					t.Errorf("%s: the addition to one entity is in another: %+v", name, e.Value)
-				}
-			}
-		}
+		plays = append(plays, play[kit.Board]{
+			name: c.name, stored: kit.Board{ID: "1", Main: kit.Cells{Text: "x"}},
+			steps: []step[kit.Board]{
+				{change: to("2"), save: saves[kit.Board](mapper.Move()), during: c.during, want: c.want},
+			},
+		})
 	}
+	perform(t, showBoard, plays)
 }
 
-// The scan of the recipe docs/recipes/sharding.md moves entities to more shards while another program adds elements
-// to them. No acknowledged element is lost.
-func TestReshardingLosesNoAdditions(t *testing.T) {
+// A second save finishes the first move, or moves again.
+func TestRepeatedMoveCarriesAdditions(t *testing.T) {
 	t.Parallel()
-	ctx := request.WithoutPauses(context.Background())
-	type row struct{ N int }
-	type before struct {
-		_    struct{} `ddb:"table=spread,shards='3,5',shardby=ID"`
-		Day  string   `ddb:"pk=S#{Day}#{shard}"`
-		ID   string   `ddb:"sk={ID}#H"`
-		Text string   `ddb:"sk={ID}#H"`
-		Rows []row    `ddb:"sk={^ID}#R#{N:04}"`
+	move, board := saves[kit.Board](mapper.Move()), kit.Board{ID: "1", Main: kit.Cells{Text: "x"}}
+	unanswered := func(before func(*boards)) step[kit.Board] {
+		return step[kit.Board]{change: to("2"), save: move, during: lostAfter(before), want: "2: [], unknown"}
 	}
-	type after struct {
-		_    struct{} `ddb:"table=spread,shards='5,3',shardby=ID"`
-		Day  string   `ddb:"pk=S#{Day}#{shard}"`
-		ID   string   `ddb:"sk={ID}#H"`
-		Text string   `ddb:"sk={ID}#H"`
-		Rows []row    `ddb:"sk={^ID}#R#{N:04}"`
-	}
-	seed := draws.Seed(t)
-	for round := range draws.Times(2, 6, 60) {
-		r := rand.New(rand.NewPCG(seed, uint64(round)))
-		table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
-		c := testengine.Start(t).Client()
-		old, now := kit.Must(mapper.New[before](c, table))(t), kit.Must(mapper.New[after](c, table))(t)
-		const entities = 8
-		for i := range entities {
-			kit.Must(old.Save(ctx, old.New(before{Day: "d", ID: fmt.Sprint(i), Text: "x"})))(t)
-		}
-		acked := make([]map[int]bool, entities)
-		var group sync.WaitGroup
-		for i := range entities {
-			acked[i] = map[int]bool{}
-			n := 10 + r.IntN(10)
-			group.Add(1)
-			go func() {
-				defer group.Done()
-				for k := range n {
-					e, err := now.Load(ctx, now.Key("d", fmt.Sprint(i)))
-					if err != nil {
-						continue
-					}
-					e.Value.Rows = append(e.Value.Rows, row{k})
-					if _, err := now.Save(ctx, e); err == nil {
-						acked[i][k] = true
-					}
-				}
-			}()
-		}
-		scan := func() {
-			for e, err := range now.Scan(ctx) {
-				if err != nil {
-					continue
-				}
-				if _, err := now.Save(ctx, e, mapper.Move()); err != nil {
-					t.Log(err) // a conflict: the next scan moves it
-				}
-			}
-		}
-		scan()
-		group.Wait()
-		scan()
-		for i := range entities {
-			e := kit.Must(now.Load(ctx, now.Key("d", fmt.Sprint(i)), mapper.Strong()))(t)
-			have := map[int]bool{}
-			for _, r := range e.Value.Rows {
-				have[r.N] = true
-			}
-			for k := range acked[i] {
-				if !have[k] {
-					t.Errorf("entity %d has lost element %d", i, k)
-				}
-			}
-		}
-	}
+	nothing := func(*boards) {}
+	perform(t, showBoard, []play[kit.Board]{
+		{
+			name: "an addition replaces a leftover item of a deleted entity once", stored: board,
+			before: func(w *boards) {
+				kit.NewForeign(w, w.table).Put(kit.Item{
+					"PK": kit.S("BOARD#2"), "SK": kit.S("ROW#01"), "_a": bytesOf("deadbeef"), "_v": bytesOf("12345678"),
+				})
+			},
+			steps: []step[kit.Board]{
+				{change: to("2"), save: move, during: lateThen(nothing), want: "2: [late], carried ROW#01"},
+				{save: move, want: "2: [late]"},
+				{save: move, want: "2: [late]"},
+			},
+		},
+		{
+			name:   "an item without an incarnation is not left behind if the entity comes back and shows it",
+			stored: board, own: true,
+			steps: []step[kit.Board]{
+				{
+					change: to("2"), save: move, during: func(*boards) hooks {
+						return hooks{"Query": func(int) kit.Fault { return kit.Deny }}
+					},
+					want: "2: [], written A A",
+				},
+				{before: putRow, change: to("1"), save: move, want: "1: [foreign]"},
+			},
+		},
+		{
+			name:   "the outcome of a repeated move is unknown if another writer has written all that moved",
+			stored: board,
+			steps: []step[kit.Board]{
+				{
+					before: addLate, change: to("2"), save: move, during: func(*boards) hooks {
+						return hooks{"": func(number int) kit.Fault {
+							if number == 1 {
+								return kit.DropAnswer
+							}
+							return kit.DropRequest
+						}}
+					},
+					want: "2: [], unknown",
+				},
+				{
+					before: func(w *boards) { w.change("2", func(b *kit.Board) { b.Main.Text = "changed" }) },
+					save:   move, want: "2: [], unknown",
+				},
+				{save: move, want: "2: [], unknown"},
+			},
+		},
+		{
+			name: "the save that finds a move applied, whose answer was lost, carries", stored: board, own: true,
+			steps: []step[kit.Board]{unanswered(addLate), {save: move, want: "2: [late], carried ROW#01"}},
+		},
+		{
+			name: "a move without a lost answer carries to an entity that was not loaded", stored: board, own: true,
+			steps: []step[kit.Board]{
+				{change: to("2"), save: move, during: lateThen(nothing), want: "2: [late], carried ROW#01"},
+			},
+		},
+		{
+			name: "a second move carries what the first one did not", stored: board, own: true,
+			steps: []step[kit.Board]{
+				unanswered(addLate), {change: to("3"), save: move, want: "3: [late], carried ROW#01"},
+			},
+		},
+		{
+			name: "a save does not leave the next entity of the old key behind", stored: board, own: true,
+			steps: []step[kit.Board]{
+				unanswered(nothing), {before: insertNext, save: saves[kit.Board](), want: "1: [its own], 2: []"},
+			},
+		},
+		{
+			name:   "an insert after a delete does not leave the next entity of the old key behind",
+			stored: board, own: true,
+			steps: []step[kit.Board]{
+				unanswered(nothing),
+				{
+					before: insertNext,
+					save: func(w *boards, e *mapper.Entity[kit.Board]) (*mapper.Receipt, error) {
+						kit.Must(w.own.Delete(w.ctx, e))(w)
+						e.Value.ID = "3"
+						return w.own.Save(w.ctx, e)
+					},
+					want: "1: [its own], 3: []",
+				},
+			},
+		},
+	})
 }
 
-// A program stops between the transaction of a move to another shard and the one that carries an addition. Another
-// save with Move finishes it.
-func TestRepeatedMoveFinishesMove(t *testing.T) {
+// The keys of elements name a field of the root item. If it changes, they move.
+func TestMoveOfElementsCarriesToLatestKeys(t *testing.T) {
 	t.Parallel()
-	ctx := request.WithoutPauses(context.Background())
-	type row struct{ N int }
-	type old struct {
-		_    struct{} `ddb:"table=spread,shards=20,shardby=ID"`
-		ID   string   `ddb:"sk={ID}#H"`
-		_    struct{} `ddb:"pk=S#{shard}"`
-		Text string   `ddb:"sk={ID}#H"`
-		Rows []row    `ddb:"sk={^ID}#R#{N:04}"`
-	}
-	type next struct {
-		_    struct{} `ddb:"table=spread,shards='40,20',shardby=ID"`
-		ID   string   `ddb:"sk={ID}#H"`
-		_    struct{} `ddb:"pk=S#{shard}"`
-		Text string   `ddb:"sk={ID}#H"`
-		Rows []row    `ddb:"sk={^ID}#R#{N:04}"`
-	}
-	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
-	a := kit.Must(mapper.New[old](testengine.Start(t).Client(), table))(t)
-	b := kit.Must(mapper.New[next](testengine.Start(t).Client(), table))(t)
-	f := &kit.Faulty{At: -1}
-	stopped := kit.Must(mapper.New[next](kit.Client(t, f, 1), table))(t)
-	finished := 0
-	for i := range 12 {
-		id := fmt.Sprint("e", i)
-		kit.Must(a.Save(ctx, a.New(old{ID: id, Text: "x"})))(t)
-		other := kit.Must(b.Load(ctx, b.Key(id)))(t)
-		moving := kit.Must(stopped.Load(ctx, stopped.Key(id)))(t)
-		moves := 0
-		f.Pick = func() kit.Fault {
-			if f.Log[len(f.Log)-1] != "TransactWriteItems" {
-				return kit.None
-			}
-			if moves++; moves > 1 {
-				return kit.Deny
-			}
-			other.Value.Rows = []row{{1}}
-			kit.Must(b.Save(ctx, other))(t)
-			return kit.None
-		}
-		_, err := stopped.Save(ctx, moving, mapper.Move())
-		f.Pick = nil
-		if err == nil { // it is on its shard already
-			continue
-		}
-		e := kit.Must(b.Load(ctx, b.Key(id), mapper.Strong()))(t)
-		if len(e.Value.Rows) != 0 {
-			t.Fatal("it was carried")
-		}
-		r := kit.Must(b.Save(ctx, e, mapper.Move()))(t)
-		if got := kit.Must(b.Load(ctx, b.Key(id), mapper.Strong()))(t).Value.Rows; len(got) != 1 ||
-			len(r.Carried) != 1 {
-			t.Errorf("%+v: %v", got, r)
-		}
-		finished++
-	}
-	if finished == 0 {
-		t.Error("no entity has moved")
-	}
+	move := saves[book](mapper.Move())
+	one := book{ID: "1", Year: "2020", Entries: []kit.Part{{N: 1}}}
+	perform(t, showBook, []play[book]{
+		{
+			name: "nothing is carried to keys that the elements have left since", stored: one,
+			steps: []step[book]{{
+				before: func(w *books) { w.change("1", adds(2)) }, change: year("2021"), save: move,
+				during: func(w *books) hooks {
+					return hooks{"TransactWriteItems": nth(2, func() { w.move("1", year("2022")) }, kit.None)}
+				},
+				want: "1: 2022 [1] and 1 hidden, left behind E#2020#02, " +
+					"written HEAD E#2021#01 E#2020#01, but not E#2020#02",
+			}},
+		},
+		{
+			name: "elements that another writer moved back stay", stored: one,
+			steps: []step[book]{{
+				change: year("2021"), save: move,
+				during: func(w *books) hooks { return hooks{"": nth(2, func() { movedBack(w) }, kit.None)} },
+				want:   "1: 2020 [1]",
+			}},
+		},
+		{
+			name: "a move back after an interrupted move carries none of its own items", stored: one, own: true,
+			steps: []step[book]{
+				{
+					change: year("2021"), save: move,
+					during: func(*books) hooks { return hooks{"": nth(2, nil, kit.Deny)} },
+					want:   "1: 2021 [1], written HEAD E#2021#01 E#2020#01",
+				},
+				{change: year("2020"), save: move, want: "1: 2020 [1]"},
+				{change: func(v *book) { v.Entries[0].Text = "x" }, save: saves[book](), want: "1: 2020 [1 x]"},
+			},
+		},
+	})
+	at := time.Date(2021, 11, 14, 9, 30, 0, 0, time.UTC)
+	moveDated := saves[dated](mapper.Move())
+	perform(t, showDated, []play[dated]{{
+		name:   "an addition is carried though the field has changed to a value with the same key",
+		stored: dated{ID: "1", At: at},
+		steps: []step[dated]{
+			{
+				before: func(w *writers[dated]) { w.change("1", func(v *dated) { v.Entries = []kit.Part{{N: 2}} }) },
+				change: func(v *dated) { v.ID = "2" }, save: moveDated,
+				during: func(w *writers[dated]) hooks {
+					later := func(v *dated) { v.At = at.Add(time.Minute) }
+					return hooks{"": nth(2, func() { w.change("2", later) }, kit.None)}
+				},
+				want: "2: 09:31 [2], carried E#2021-11-14#02",
+			},
+			{save: moveDated, want: "2: 09:31 [2]"},
+			{before: func(w *writers[dated]) { w.move("2", func(*dated) {}) }, want: "2: 09:31 [2]"},
+		},
+	}})
 }
 
 // Law 1: only changed items are written. A moved entity is compared with its items at the new key.

@@ -215,3 +215,27 @@ func TestIndependentDeleteWithoutIncarnationContinues(t *testing.T) {
 	}), 1)
 	kit.Must(m.DeleteByKey(request.WithoutPauses(context.Background()), m.Key("1"), mapper.Independent()))(t)
 }
+
+// If one part of a transaction of deletes cannot be finished, the next ones are.
+func TestEachPartOfDeletesIsFinished(t *testing.T) {
+	t.Parallel()
+	w := newWriters[book](t, 1)
+	var both []*mapper.Entity[book]
+	for _, id := range []string{"1", "2"} {
+		w.insert(book{ID: id, Year: "2020", Entries: []kit.Part{{N: 1}}})
+		both = append(both, kit.Must(w.own.Load(w.ctx, w.own.Key(id)))(t))
+		w.change(id, adds(2))
+	}
+	hooks{"Query": nth(1, nil, kit.Deny)}.watch(w.network)
+	_, err := mapper.Transact(w.ctx, w.own.DeletePart(both[0]), w.own.DeletePart(both[1]))
+	w.network.Pick = nil
+	if !errors.As(err, new(*mapper.PartialError)) {
+		t.Error(err)
+	}
+	if left := kit.NewForeign(t, w.table).All("2"); len(left) > 0 {
+		t.Errorf("%d items of the second entity are left", len(left))
+	}
+	if _, err := w.own.Save(w.ctx, both[1]); err != nil {
+		t.Error("the second entity was deleted, and a save inserts it again:", err)
+	}
+}

@@ -12,24 +12,13 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// hooks are called before each request of an operation, with its number from 1, and return its fault.
-type hooks map[string]func(number int) kit.Fault
-
 // resharding stores an entity on one of two shards, while the number of shards changes. It returns its
 // number, and the transport of a client with hooks.
 func resharding(t *testing.T, lines ...kit.Part) (x *kit.Shops, n int, f *kit.Faulty, at hooks) {
 	x, f, at = kit.NewShops(t), &kit.Faulty{At: -1}, hooks{}
 	n = x.SplitKeys(t, 1)[0]
 	kit.Must(x.A.Save(context.Background(), x.A.New(kit.ShopOld{Shop: "s", N: n, By: "first", Line: lines})))(t)
-	numbers := map[string]int{}
-	f.Pick = func() kit.Fault {
-		operation := f.Log[len(f.Log)-1]
-		numbers[operation]++
-		if hook := at[operation]; hook != nil {
-			return hook(numbers[operation])
-		}
-		return kit.None
-	}
+	at.watch(f)
 	return x, n, f, at
 }
 
