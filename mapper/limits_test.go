@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -217,6 +218,50 @@ func TestDepthLimit(t *testing.T) {
 	kit.Must(m.Save(context.Background(), m.New(kit.Open{ID: "1", Any: nested})))(t)
 }
 
+// manyFields has more attributes than an update expression has operators.
+type manyFields struct {
+	F000, F001, F002, F003, F004, F005, F006, F007, F008, F009 int `ddb:"sk=HEAD"`
+	F010, F011, F012, F013, F014, F015, F016, F017, F018, F019 int `ddb:"sk=HEAD"`
+	F020, F021, F022, F023, F024, F025, F026, F027, F028, F029 int `ddb:"sk=HEAD"`
+	F030, F031, F032, F033, F034, F035, F036, F037, F038, F039 int `ddb:"sk=HEAD"`
+	F040, F041, F042, F043, F044, F045, F046, F047, F048, F049 int `ddb:"sk=HEAD"`
+	F050, F051, F052, F053, F054, F055, F056, F057, F058, F059 int `ddb:"sk=HEAD"`
+	F060, F061, F062, F063, F064, F065, F066, F067, F068, F069 int `ddb:"sk=HEAD"`
+	F070, F071, F072, F073, F074, F075, F076, F077, F078, F079 int `ddb:"sk=HEAD"`
+	F080, F081, F082, F083, F084, F085, F086, F087, F088, F089 int `ddb:"sk=HEAD"`
+	F090, F091, F092, F093, F094, F095, F096, F097, F098, F099 int `ddb:"sk=HEAD"`
+	F100, F101, F102, F103, F104, F105, F106, F107, F108, F109 int `ddb:"sk=HEAD"`
+	F110, F111, F112, F113, F114, F115, F116, F117, F118, F119 int `ddb:"sk=HEAD"`
+	F120, F121, F122, F123, F124, F125, F126, F127, F128, F129 int `ddb:"sk=HEAD"`
+	F130, F131, F132, F133, F134, F135, F136, F137, F138, F139 int `ddb:"sk=HEAD"`
+	F140, F141, F142, F143, F144, F145, F146, F147, F148, F149 int `ddb:"sk=HEAD"`
+	F150, F151, F152, F153, F154, F155, F156, F157, F158, F159 int `ddb:"sk=HEAD"`
+	F160, F161, F162, F163, F164, F165, F166, F167, F168, F169 int `ddb:"sk=HEAD"`
+	F170, F171, F172, F173, F174, F175, F176, F177, F178, F179 int `ddb:"sk=HEAD"`
+	F180, F181, F182, F183, F184, F185, F186, F187, F188, F189 int `ddb:"sk=HEAD"`
+	F190, F191, F192, F193, F194, F195, F196, F197, F198, F199 int `ddb:"sk=HEAD"`
+	F200, F201, F202, F203, F204, F205, F206, F207, F208, F209 int `ddb:"sk=HEAD"`
+	F210, F211, F212, F213, F214, F215, F216, F217, F218, F219 int `ddb:"sk=HEAD"`
+	F220, F221, F222, F223, F224, F225, F226, F227, F228, F229 int `ddb:"sk=HEAD"`
+	F230, F231, F232, F233, F234, F235, F236, F237, F238, F239 int `ddb:"sk=HEAD"`
+	F240, F241, F242, F243, F244, F245, F246, F247, F248, F249 int `ddb:"sk=HEAD"`
+	F250, F251, F252, F253, F254, F255, F256, F257, F258, F259 int `ddb:"sk=HEAD"`
+	F260, F261, F262, F263, F264, F265, F266, F267, F268, F269 int `ddb:"sk=HEAD"`
+	F270, F271, F272, F273, F274, F275, F276, F277, F278, F279 int `ddb:"sk=HEAD"`
+	F280, F281, F282, F283, F284, F285, F286, F287, F288, F289 int `ddb:"sk=HEAD"`
+	F290, F291, F292, F293, F294, F295, F296, F297, F298, F299 int `ddb:"sk=HEAD"`
+	F300, F301, F302, F303, F304, F305, F306, F307, F308, F309 int `ddb:"sk=HEAD"`
+	F310, F311, F312, F313, F314, F315, F316, F317, F318, F319 int `ddb:"sk=HEAD"`
+}
+
+// set sets each field.
+func (m *manyFields) set(value func(i int) int) {
+	v := reflect.ValueOf(m).Elem()
+	for i := range v.NumField() {
+		v.Field(i).SetInt(int64(value(i)))
+	}
+}
+
 // An update whose expression would be over a limit becomes a put of the whole
 // item on its version, and keeps what it does not know.
 func TestUpdateOverExpressionLimit(t *testing.T) {
@@ -236,9 +281,7 @@ func TestUpdateOverExpressionLimit(t *testing.T) {
 	kit.Must(m.Save(ctx, m.New(many{ID: "1"})))(t)
 	r.Set("1", "HEAD", "unknown", kit.S("kept"))
 	e := kit.Must(m.Load(ctx, m.Key("1")))(t)
-	for i := range e.Value.fields() {
-		*e.Value.fields()[i] = i + 1
-	}
+	e.Value.set(func(i int) int { return i + 1 })
 	receipt := kit.Must(m.Save(ctx, e))(t)
 	it := r.Get("1", "HEAD")
 	if receipt.Predicted().Requests != 1 || receipt.Predicted().Items[0].Kind != "put" ||
@@ -250,9 +293,7 @@ func TestUpdateOverExpressionLimit(t *testing.T) {
 		t.Errorf("predicted %v, consumed %v", receipt.Predicted().WCU, receipt.Consumed)
 	}
 	mine := kit.Must(m.Load(ctx, m.Key("1")))(t)
-	for i := range mine.Value.fields() {
-		*mine.Value.fields()[i] = 7
-	}
+	mine.Value.set(func(int) int { return 7 })
 	e.Value.F000 = -1
 	kit.Must(m.Save(ctx, e))(t)
 	_, err = m.Save(ctx, mine)
