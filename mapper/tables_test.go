@@ -3,6 +3,7 @@ package mapper_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
 	"github.com/itemize/itemize/tables"
 )
 
@@ -156,5 +158,43 @@ func TestJoinDefinitions(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the index GSI1 of the table shared has different keys in two "+
 		"models: write the same attributes") {
 		t.Error(err)
+	}
+}
+
+// Tables may be named by their ARN.
+func TestTablesByARN(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	if !testengine.TakesARNs(t) {
+		return
+	}
+	table := testengine.Table(t, "PK:S", "SK:S")
+	arn := "arn:aws:dynamodb:us-east-1:000000000000:table/" + table
+	m := kit.Must(mapper.New[kit.Account](kit.Client(t, &kit.Faulty{At: -1}, 1), mapper.Table(arn)))(t)
+	var keys []query.Selection[kit.Account]
+	for i := range 5 {
+		id := fmt.Sprint(i)
+		kit.Must(m.Save(ctx, m.New(kit.Account{ID: id, Counter: i})))(t)
+		keys = append(keys, m.Key(id).Item("HEAD"))
+	}
+	all := kit.Must(m.LoadMany(ctx, keys))(t)
+	for i, e := range all {
+		if e == nil || e.Value.Counter != i {
+			t.Errorf("%d: %+v", i, e)
+		}
+	}
+	e := kit.Must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Entries = []kit.Part{{N: 1, Text: "x"}}
+	kit.Must(m.Save(ctx, e))(t)
+	kit.Must(m.Delete(ctx, e, mapper.Independent()))(t)
+	var values []kit.Account
+	for i := range 40 {
+		values = append(values, kit.Account{ID: fmt.Sprint("bulk", i), Counter: i + 1, Left: "x"})
+	}
+	kit.Must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(values)), mapper.Overwrite()))(t)
+	for _, v := range values {
+		if got := kit.Stored(t, m, v.ID); got == nil || got.Counter != v.Counter || got.Left != "x" {
+			t.Errorf("%s: %+v", v.ID, got)
+		}
 	}
 }

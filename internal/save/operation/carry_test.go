@@ -287,7 +287,8 @@ func TestMoveOfElementsCarriesToLatestKeys(t *testing.T) {
 			}},
 		},
 		{
-			name: "a move back after an interrupted move carries none of its own items", stored: one, own: true,
+			name:   "a move back after an interrupted move carries none of its own items",
+			stored: book{ID: "1", Year: "2020", Entries: []kit.Part{{N: 1}}}, own: true, // and changed
 			steps: []step[book]{
 				{
 					change: year("2021"), save: move,
