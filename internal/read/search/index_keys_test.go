@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
@@ -59,16 +58,47 @@ type lossyDay struct {
 	Lines  []lossyLine `ddb:"sk=LINE#{No:04}"`
 }
 
-// A key of an index that is made of more than the keys of its item hold is refused: a part that is
-// loaded, or patched, would not know it.
-func TestIndexKeyOfUnloadedFieldsIsRefused(t *testing.T) {
+// New refuses what DynamoDB would refuse at CreateTable. It also refuses a key of an index that is made of more than
+// the keys of its item hold: a part that is loaded, or patched, would not know it.
+func TestIndexIsRefusedByNew(t *testing.T) {
 	t.Parallel()
-	_, err := mapper.New[lossyDay](testengine.Start(t).Client())
-	want := "the keys of Detail hold the field as {At:date} only, but the index needs {At:millis}: write " +
-		"{At:date}, or name a field of Detail"
-	if err == nil || !strings.Contains(err.Error(), want) ||
-		!strings.Contains(err.Error(), "the keys of Lines hold the field as {At:date} only") {
-		t.Error(err)
+	type spaced struct {
+		_     struct{} `ddb:"table=refuseds"`
+		_     struct{} `ddb:"index=by owner,pk={Owner}"`
+		ID    string   `ddb:"pk=A#{ID}"`
+		Owner string   `ddb:"sk=HEAD"`
+	}
+	type twice struct {
+		_     struct{}    `ddb:"table=refuseds"`
+		_     struct{}    `ddb:"index=byA,hash=X,range=XS,pk={N},sk={S}"`
+		_     struct{}    `ddb:"index=byB,hash=X,range=YS,pk=T#{By},sk=L,on=Lines"`
+		ID    string      `ddb:"pk=A#{ID}"`
+		N     int         `ddb:"sk=HEAD"`
+		S     string      `ddb:"sk=HEAD"`
+		Lines []lossyLine `ddb:"sk=T#{No:04}"`
+	}
+	client := testengine.Start(t).Client()
+	for name, c := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"an index name with a space": {kit.Err(mapper.New[spaced](client)), []string{
+			`the index name "by owner" contains " "`,
+		}},
+		"one key attribute as a number and as text": {kit.Err(mapper.New[twice](client)), []string{
+			`the attribute "X" is a key of type S in the index byB, and of type N in another key`,
+		}},
+		"fields that are not loaded": {kit.Err(mapper.New[lossyDay](client)), []string{
+			"the keys of Detail hold the field as {At:date} only, but the index needs {At:millis}: write " +
+				"{At:date}, or name a field of Detail",
+			"the keys of Lines hold the field as {At:date} only",
+		}},
+	} {
+		for _, want := range c.want {
+			if c.err == nil || !strings.Contains(c.err.Error(), want) {
+				t.Errorf("%s: %v", name, c.err)
+			}
+		}
 	}
 }
 
@@ -133,22 +163,61 @@ var textyFields = struct{ Word, Sort, Name *field.String[*texty, string] }{
 	handmade.String("Name", "", func(x *texty) *string { return &x.Name }),
 }
 
-// A prefix of "" selects everything after the given values, and nothing else.
-func TestIndexPrefixOfNoText(t *testing.T) {
+// An entity is in an index if its key has a value. A prefix of "" selects everything after the values before it, and
+// nothing else. Times before 1970 are in the order of time. A zero time leaves the key out, also where the key is an
+// attribute as it is.
+func TestIndexSelectsByStoredKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := kit.Indexed[texty](t, nil)
-	for i, kind := range []string{"a", "a", "b"} {
-		kit.Must(m.Save(ctx, m.New(texty{ID: fmt.Sprint(i), Kind: kind, Name: fmt.Sprint("n", i), Due: kit.Monday})))(t)
+	old := time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC)
+	names := []texty{
+		{ID: "0", Kind: "a", Name: "n0", Due: kit.Monday},
+		{ID: "1", Kind: "a", Name: "n1", Due: kit.Monday},
+		{ID: "2", Kind: "b", Name: "n2", Due: kit.Monday},
 	}
-	for name, s := range map[string]query.Selection[texty]{
-		"given":          m.Index("byName", "a"),
-		"begins":         m.Index("byName", "a").BeginsWith("n"),
-		"begins nothing": m.Index("byName", "a").BeginsWith(""),
+	times := []texty{{ID: "1", Kind: "a", Name: "n", Due: old}, {ID: "2", Kind: "a", Name: "n", Due: kit.Monday}}
+	for _, c := range []struct {
+		name     string
+		stored   []texty
+		selected func(m *mapper.Mapper[texty]) query.Selection[texty]
+		want     int
+	}{
+		{
+			"values select what begins with them", names,
+			func(m *mapper.Mapper[texty]) query.Selection[texty] { return m.Index("byName", "a") }, 2,
+		},
+		{
+			"a prefix selects what begins with it", names,
+			func(m *mapper.Mapper[texty]) query.Selection[texty] { return m.Index("byName", "a").BeginsWith("n") }, 2,
+		},
+		{
+			"an empty prefix selects all after the values", names,
+			func(m *mapper.Mapper[texty]) query.Selection[texty] { return m.Index("byName", "a").BeginsWith("") }, 2,
+		},
+		{
+			"a time before 1970 is in the index", times,
+			func(m *mapper.Mapper[texty]) query.Selection[texty] { return m.Index("byDue") }, 2,
+		},
+		{
+			"a time before 1970 is in a range", times,
+			func(m *mapper.Mapper[texty]) query.Selection[texty] { return m.Index("byDue").AtMost(kit.Monday) }, 2,
+		},
+		{
+			"a zero time leaves the key out",
+			[]texty{{ID: "1", Kind: "a", Name: "n"}},
+			func(m *mapper.Mapper[texty]) query.Selection[texty] { return m.Index("byDue") }, 0,
+		},
 	} {
-		if n := kit.Must(query.Of[texty](s).Count(ctx, m))(t); n != 2 {
-			t.Errorf("%s: %d, want 2", name, n)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := kit.Indexed[texty](t, nil)
+			for _, v := range c.stored {
+				kit.Must(m.Save(ctx, m.New(v)))(t)
+			}
+			if n := kit.Must(query.Of[texty](c.selected(m)).Count(ctx, m))(t); n != c.want {
+				t.Errorf("%d, want %d; the keys of byDue are %v", n, c.want, storedIn(t, m, "Due"))
+			}
+		})
 	}
 }
 
@@ -170,116 +239,6 @@ func TestIndexKeyTooLongIsRefused(t *testing.T) {
 		strings.Contains(err.Error(), "ValidationException") {
 		t.Error(err)
 	}
-}
-
-// Times before 1970 are in an index by epoch seconds, and in its ranges.
-func TestIndexKeyBefore1970(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	m := kit.Indexed[texty](t, nil)
-	kit.Must(m.Save(ctx, m.New(texty{
-		ID: "1", Kind: "a", Name: "n",
-		Due: time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC),
-	})))(t)
-	kit.Must(m.Save(ctx, m.New(texty{ID: "2", Kind: "a", Name: "n", Due: kit.Monday})))(t)
-	all := kit.Must(query.Of[texty](m.Index("byDue")).Count(ctx, m))(t)
-	most := kit.Must(query.Of[texty](m.Index("byDue").AtMost(kit.Monday)).Count(ctx, m))(t)
-	if all != most {
-		t.Errorf("%d in the index, %d up to the last", all, most)
-	}
-}
-
-// A zero time leaves the key out, also where it is an attribute as it is.
-func TestIndexKeyOfZeroTimeIsLeftOut(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	m := kit.Indexed[texty](t, nil)
-	kit.Must(m.Save(ctx, m.New(texty{ID: "1", Kind: "a", Name: "n"})))(t)
-	if n := kit.Must(query.Of[texty](m.Index("byDue")).Count(ctx, m))(t); n != 0 {
-		t.Errorf("%d with the key %q", n, storedIn(t, m, "Due")["HEAD"])
-	}
-}
-
-type coarseLine struct {
-	At   time.Time
-	No   int
-	By   string
-	Word string
-}
-
-// coarse has keys of indexes with the day of a time that is stored to the nanosecond.
-type coarse struct {
-	_     struct{}     `ddb:"table=coarses"`
-	_     struct{}     `ddb:"index=byDay,hash=G,range=GS,pk=ALL,sk={At:date}#{ID}"`
-	_     struct{}     `ddb:"index=byDayList,hash=G,range=GS,pk=ALL,sk={At:date}#{ID},project='Name'"`
-	_     struct{}     `ddb:"index=byBy,hash=By,range=SK,pk={By},on=Lines"`
-	_     struct{}     `ddb:"index=byWordDay,hash=W,range=WS,pk=W#{Word},sk={At:date},on=Lines,project='By'"`
-	ID    string       `ddb:"pk=COARSE#{ID}"`
-	At    time.Time    `ddb:"sk=HEAD"`
-	Name  string       `ddb:"sk=HEAD"`
-	Lines []coarseLine `ddb:"sk=LINE#{At:date}#{No:04}"`
-}
-
-var coarseFields = struct {
-	Name *field.String[*coarse, string]
-	By   *field.String[*coarseLine, string]
-}{
-	handmade.String("Name", "", func(x *coarse) *string { return &x.Name }),
-	handmade.String("By", "", func(x *coarseLine) *string { return &x.By }),
-}
-
-// Where a key holds less than the bounds say, the instant that is stored decides, whatever is asked.
-func TestIndexRangeByStoredInstant(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	m := kit.Indexed[coarse](t, nil)
-	for i := range 4 {
-		at := kit.Monday.Add(time.Duration(i) * time.Hour)
-		kit.Must(m.Save(ctx,
-			m.New(coarse{
-				ID: fmt.Sprint(i), At: at, Name: "n",
-				Lines: []coarseLine{{At: at, No: i, By: "bob", Word: "w"}},
-			})))(t)
-	}
-	from, to := kit.Monday.Add(time.Hour), kit.Monday.Add(3*time.Hour) // which is not included
-	count := func(name string, want int, f func() (int, error)) {
-		t.Helper()
-		if n, err := f(); n != want || err != nil {
-			t.Errorf("%s: %d, want %d: %v", name, n, want, err)
-		}
-	}
-	of := query.Of[coarse, coarse]
-	lines := query.Of[coarseLine, coarse]
-	sliceOf := func(q interface {
-		Collect(context.Context, query.Source[coarse], ...query.ReadOption) ([]coarse, error)
-	},
-	) func() (int, error) {
-		return func() (int, error) { x, err := q.Collect(ctx, m); return len(x), err }
-	}
-	linesOf := func(q *query.Query[coarse, coarseLine]) func() (int, error) {
-		return func() (int, error) { x, err := q.Collect(ctx, m); return len(x), err }
-	}
-	day := m.Index("byDay").Between(from, to)
-	count("slice", 2, sliceOf(of(day)))
-	count("count", 2, func() (int, error) { return of(day).Count(ctx, m) })
-	count("heads", 2, func() (int, error) { x, err := of(day).Roots().Collect(ctx, m); return len(x), err })
-	count("heads count", 2, func() (int, error) { return of(day).Roots().Count(ctx, m) })
-	list := m.Index("byDayList").Between(from, to)
-	if _, err := of(list).Collect(ctx, m); err == nil || !strings.Contains(err.Error(), "does not project At of HEAD") {
-		t.Error(err)
-	}
-	count("list slice", 2, sliceOf(of(list).Fetch()))
-	count("list count", 2, func() (int, error) { return of(list).Fetch().Count(ctx, m) })
-	count("list heads fetch", 2,
-		func() (int, error) { x, err := of(list).Fetch().Roots().Collect(ctx, m); return len(x), err })
-	count("list heads count", 2, func() (int, error) { return of(list).Fetch().Roots().Count(ctx, m) })
-	by := m.Index("byBy", "bob").Between(from, to)
-	count("lines by the table's sort key", 2, linesOf(lines(by)))
-	count("lines by the table's sort key, counted", 2, func() (int, error) { return lines(by).Count(ctx, m) })
-	words := m.Index("byWordDay", "w").Between(from, to)
-	count("words", 2, linesOf(lines(words).Fetch()))
-	count("words, fetched, counted", 2, func() (int, error) { return lines(words).Fetch().Count(ctx, m) })
-	count("words, projected", 2, linesOf(lines(words).Project(coarseFields.By).Fetch()))
 }
 
 // inverted has an index of the table's own keys, the other way round.
@@ -311,33 +270,6 @@ func TestPatchMakesEntryInIndexOfTableKeys(t *testing.T) {
 	}
 }
 
-// ephemeral expires with its root.
-type ephemeral struct {
-	_     struct{}    `ddb:"table=ephemerals,ttl=exp"`
-	_     struct{}    `ddb:"index=byBy,hash=G,pk=B#{By},on=Lines"`
-	_     struct{}    `ddb:"index=byName,pk={Name}"`
-	ID    string      `ddb:"pk=EPH#{ID}"`
-	Name  string      `ddb:"sk=HEAD"`
-	Exp   time.Time   `ddb:"sk=HEAD,ttl"`
-	Lines []lossyLine `ddb:"sk=LINE#{No:04}"`
-}
-
-// No index query returns items of an expired entity.
-func TestIndexHidesExpiredEntities(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	m := kit.Indexed[ephemeral](t, nil)
-	kit.Must(m.Save(ctx, m.New(
-		ephemeral{ID: "1", Name: "n", Exp: time.Now().Add(-time.Hour), Lines: []lossyLine{{1, "bob"}}},
-	)))(t)
-	_, err := m.Load(ctx, m.Key("1"))
-	n := kit.Must(query.Of[ephemeral](m.Index("byName", "n")).Count(ctx, m))(t)
-	k := kit.Must(query.Of[lossyLine](m.Index("byBy", "bob")).Count(ctx, m))(t)
-	if err == nil || n != 0 || k != 0 {
-		t.Errorf("load: %v; %d entities and %d elements by index", err, n, k)
-	}
-}
-
 // mixed has an index key that consists of a field that a patch sets and of one of which the primary key
 // has only a part.
 type mixed struct {
@@ -366,41 +298,6 @@ func TestPatchByCoarseKeyMakesNoIndexKeys(t *testing.T) {
 	}
 }
 
-// refusedOrCreated reports how a model ends that is mapped, and its table created.
-func refusedOrCreated[T any](t *testing.T, what string) {
-	t.Helper()
-	client := testengine.Start(t).Client()
-	m, err := mapper.New[T](client,
-		mapper.Tables(func(n string) string { return fmt.Sprintf("%s-%d", n, time.Now().UnixNano()) }))
-	if err != nil {
-		return // it is refused, as it should be
-	}
-	_, err = client.CreateTable(context.Background(), tables.Of(m)[0].Create)
-	t.Errorf("%s is not refused by New; CreateTable: %v", what, err)
-}
-
-// What DynamoDB would refuse at CreateTable is refused by New.
-func TestIndexThatDynamoDBRefusesIsRefused(t *testing.T) {
-	t.Parallel()
-	type name struct {
-		_     struct{} `ddb:"table=refuseds"`
-		_     struct{} `ddb:"index=by owner,pk={Owner}"`
-		ID    string   `ddb:"pk=A#{ID}"`
-		Owner string   `ddb:"sk=HEAD"`
-	}
-	refusedOrCreated[name](t, "an index name with a space")
-	type types struct {
-		_     struct{}    `ddb:"table=refuseds"`
-		_     struct{}    `ddb:"index=byA,hash=X,range=XS,pk={N},sk={S}"`
-		_     struct{}    `ddb:"index=byB,hash=X,range=YS,pk=T#{By},sk=L,on=Lines"`
-		ID    string      `ddb:"pk=A#{ID}"`
-		N     int         `ddb:"sk=HEAD"`
-		S     string      `ddb:"sk=HEAD"`
-		Lines []lossyLine `ddb:"sk=T#{No:04}"`
-	}
-	refusedOrCreated[types](t, "one key attribute as a number and as a text")
-}
-
 // sharing has two indexes whose key attribute has one name, each declared on one kind of item.
 type sharing struct {
 	_     struct{}    `ddb:"table=sharings"`
@@ -409,17 +306,6 @@ type sharing struct {
 	ID    string      `ddb:"pk=A#{ID}"`
 	Owner string      `ddb:"sk=HEAD"`
 	Lines []lossyLine `ddb:"sk=T#{No:04}"`
-}
-
-// An item in an index that is not declared on it is refused, or priced.
-func TestItemInUndeclaredIndexIsRefusedOrPriced(t *testing.T) {
-	t.Parallel()
-	if !testengine.ReportsTransactions(t) {
-		return
-	}
-	chargedAsPlanned(t, func(m *mapper.Mapper[sharing]) *mapper.Entity[sharing] {
-		return m.New(sharing{ID: "1", Owner: "ann", Lines: []lossyLine{{1, "bob"}, {2, "eve"}}})
-	})
 }
 
 // inverse has an index of the table's keys, which all items have, declared on one kind alone.
@@ -431,17 +317,22 @@ type inverse struct {
 	Lines []lossyLine `ddb:"sk=T#{No:04}"`
 }
 
-func TestIndexKeysInverseOfTable(t *testing.T) {
+// An item in an index that is not declared on it is refused, or priced.
+func TestItemInUndeclaredIndexIsRefusedOrPriced(t *testing.T) {
 	t.Parallel()
 	if !testengine.ReportsTransactions(t) {
 		return
 	}
-	chargedAsPlanned(t, func(m *mapper.Mapper[inverse]) *mapper.Entity[inverse] {
-		return m.New(inverse{ID: "1", Owner: "ann", Lines: []lossyLine{{1, "bob"}, {2, "eve"}}})
+	lines := []lossyLine{{1, "bob"}, {2, "eve"}}
+	t.Run("its key attribute has the name of another index's", func(t *testing.T) {
+		chargedAsPlanned(t, sharing{ID: "1", Owner: "ann", Lines: lines})
+	})
+	t.Run("the index has the keys of the table", func(t *testing.T) {
+		chargedAsPlanned(t, inverse{ID: "1", Owner: "ann", Lines: lines})
 	})
 }
 
-func chargedAsPlanned[T any](t *testing.T, of func(*mapper.Mapper[T]) *mapper.Entity[T]) {
+func chargedAsPlanned[T any](t *testing.T, v T) {
 	t.Helper()
 	client := testengine.Start(t).Client()
 	m, err := mapper.New[T](client,
@@ -450,7 +341,7 @@ func chargedAsPlanned[T any](t *testing.T, of func(*mapper.Mapper[T]) *mapper.En
 		return // it is refused, as it may be
 	}
 	kit.Must(client.CreateTable(context.Background(), tables.Of(m)[0].Create))(t)
-	e := of(m)
+	e := m.New(v)
 	plan := kit.Must(m.PlanSave(e))(t)
 	r := kit.Must(m.Save(context.Background(), e))(t)
 	for name, got := range r.Consumed.Indexes {
@@ -500,108 +391,4 @@ func TestConditionOnEmptyIndexKeyIsRefused(t *testing.T) {
 	if _, err := node.Patch(textyFields.Sort.Set("y")).If(textyFields.Word.Absent()).Exec(ctx, m); err != nil {
 		t.Error(err)
 	}
-}
-
-// Pages of an index skip leftover items and items of others.
-func TestIndexPagesSkipForeignItems(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	m := kit.Indexed[kit.Issue](t, nil)
-	client := testengine.Start(t).Client()
-	var want []string
-	for i := range 40 {
-		at := kit.Monday.Add(time.Duration(i) * time.Minute)
-		if i%3 == 0 {
-			kit.Must(m.Save(ctx,
-				m.New(kit.IssueOf(fmt.Sprint(i), "open", "ann", at,
-					kit.IssueText{At: at, By: "bob", Words: fmt.Sprint(i)}))))(t)
-			want = append(want, fmt.Sprint(i))
-			continue
-		}
-		text := at.Format("2006-01-02T15:04:05.000000000Z")
-		s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
-		x := map[string]types.AttributeValue{
-			"PK": s(fmt.Sprint("TICKET#z", i)), "SK": s("TEXT#" + text), "By": s("bob"), "Author": s("BY#bob"),
-			"AuthorAt": s(text), "_a": &types.AttributeValueMemberB{Value: []byte("0123456789abcdef")},
-			"GSI1PK": s("STATE#open"), "GSI1SK": s(at.Format("2006-01-02T15:04:05.000Z")),
-		}
-		if i%3 == 2 {
-			x["SK"] = s(fmt.Sprint("OTHER#", i))
-		}
-		kit.Must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(tables.Of(m)[0].Name), Item: x}))(t)
-	}
-	for _, drawn := range draws.Some(draws.Seed(t), 12, draws.Times(4, draws.All, draws.All)) {
-		limit, reverse := drawn/2, drawn%2 == 1
-		var got, texts []string
-		q, w := query.Of[kit.Issue, kit.Issue](m.Index("byState", "open")).Limit(limit),
-			query.Of[kit.IssueText](m.Index("byAuthor", "bob")).Limit(limit)
-		if reverse {
-			q, w = q.Reverse(), w.Reverse()
-		}
-		for next := query.Cursor(""); ; {
-			p := kit.Must(q.After(next).Page(ctx, m))(t)
-			for _, x := range p.Items {
-				got = append(got, x.ID)
-			}
-			if next = p.Next; next == "" {
-				break
-			}
-		}
-		for next := query.Cursor(""); ; {
-			p := kit.Must(w.After(next).Page(ctx, m))(t)
-			for _, x := range p.Items {
-				texts = append(texts, x.Words)
-			}
-			if next = p.Next; next == "" {
-				break
-			}
-		}
-		if reverse {
-			slices.Reverse(got)
-			slices.Reverse(texts)
-		}
-		if !slices.Equal(got, want) || !slices.Equal(texts, want) {
-			t.Errorf("limit %d, reverse %v: %v, %v, want %v", limit, reverse, got, texts, want)
-		}
-	}
-}
-
-// rootHead has its root in an item of its own, as a pointer.
-type rootHead struct {
-	State string
-	N     int
-}
-type ownRoot struct {
-	_    struct{}  `ddb:"table=apartroots"`
-	_    struct{}  `ddb:"index=byState,hash=X,pk=S#{State}"`
-	_    struct{}  `ddb:"index=byN,hash=Y,range=N,pk=ALL,sk={N}"`
-	ID   string    `ddb:"pk=A#{ID}"`
-	Head *rootHead `ddb:"sk=HEAD,root"`
-	Note string    `ddb:"sk=NOTE"`
-}
-
-// A root that is a nil pointer has no keys of indexes, or zero ones, and is no panic.
-func TestIndexOfNilRoot(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	m := kit.Indexed[ownRoot](t, nil)
-	e := m.New(ownRoot{ID: "1", Note: "x"})
-	if _, err := m.Save(ctx, e); err != nil {
-		t.Error(err)
-	}
-	e.Value.Head = &rootHead{"open", 3}
-	if _, err := m.Save(ctx, e); err != nil {
-		t.Error(err)
-	}
-	if n := kit.Must(query.Of[ownRoot, ownRoot](m.Index("byState", "open")).Count(ctx, m))(t); n != 1 {
-		t.Error(n)
-	}
-	e.Value.Head = nil
-	if _, err := m.Save(ctx, e); err != nil {
-		t.Error(err)
-	}
-	if n := kit.Must(query.Of[ownRoot, ownRoot](m.Index("byState", "open")).Count(ctx, m))(t); n != 0 {
-		t.Error(n)
-	}
-	t.Log(storedIn(t, m, "N"), storedIn(t, m, "Y"))
 }
