@@ -364,7 +364,7 @@ func TestIncrementOfNullIsSentOnce(t *testing.T) {
 	null := map[string]types.AttributeValue{
 		"PK": kit.S("BOARD#P"), "SK": kit.S("OTHER"), "Count": &types.AttributeValueMemberNULL{Value: true},
 	}
-	putPlain(t, table, null)
+	kit.NewForeign(t, table).Put(null)
 	sent, f := 0, &kit.Faulty{At: -1}
 	f.Pick = func() kit.Fault {
 		switch f.Log[len(f.Log)-1] {
@@ -373,7 +373,7 @@ func TestIncrementOfNullIsSentOnce(t *testing.T) {
 				return kit.DropAnswer
 			}
 		case "GetItem":
-			putPlain(t, table, null)
+			kit.NewForeign(t, table).Put(null)
 		}
 		return kit.None
 	}

@@ -85,6 +85,26 @@ func TestDeletesWhileElementsMove(t *testing.T) {
 				want: "1: 2020 [1 2], unknown",
 			}},
 		},
+		{
+			name: "elements that move away, back and away again before the item is read", stored: two, attempts: 3,
+			steps: []step[book]{{
+				change: keeps(1), save: plain, during: func(w *books) hooks {
+					return hooks{
+						"": nth(1, func() { moved(w) }, kit.DropRequest),
+						"GetItem": func(number int) kit.Fault {
+							switch number {
+							case 1:
+								movedBack(w)
+							case 2:
+								moved(w)
+							}
+							return kit.None
+						},
+					}
+				},
+				want: "1: 2021 [1 2], unknown",
+			}},
+		},
 		idlePart("a transaction of one part finds its delete applied", false),
 		idlePart("a part that writes nothing is not asked whether the element of another part has moved", true),
 	})

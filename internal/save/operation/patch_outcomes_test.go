@@ -232,7 +232,7 @@ func TestPatchOfStagedItemWithoutEntityIsNotFound(t *testing.T) {
 	t.Parallel()
 	ctx := request.WithoutPauses(context.Background())
 	m, table := kit.NewBoards(t)
-	putPlain(t, table, map[string]types.AttributeValue{
+	kit.NewForeign(t, table).Put(map[string]types.AttributeValue{
 		"PK": kit.S("BOARD#1"), "SK": kit.S("OTHER"), "Text": kit.S("x"),
 		"_s": &types.AttributeValueMemberBOOL{Value: true},
 	})
