@@ -195,7 +195,7 @@ func (w *Writer) Discard(ctx context.Context, g *Group, t *write.Tally) (State, 
 	o := w.Sender.One(ctx, g.Abort(w.Label, w.Sender.Now()), t)
 	state := Aborted
 	switch {
-	case o.Refused():
+	case o.State == write.Rejected:
 		if state = StateOf(o.Stored[0]); state == Open { // it was not then, and is now: an answer was lost
 			state = Aborted
 		}

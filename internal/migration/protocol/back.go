@@ -269,13 +269,12 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 // programs may not change the version. If the values are larger than 4 KB, or too many, it compares the
 // version alone.
 func (b *Return) expect(r *write.Request, stored item.Attributes) {
-	r.Expect = write.Expect{Version: r.Header.Version}
+	r.Expect = write.AsFound(r.Place, r.Header.Version, stored)
 	if r.Header.Version == nil {
-		r.Expect.Old = write.SomeOldValues(r.Place, stored)
 		return
 	}
 	var values []item.Assignment
-	for _, a := range write.SomeOldValues(r.Place, stored).Values {
+	for _, a := range write.AsFound(r.Place, nil, stored).Old.Values {
 		if a.Name != b.m.Layout.Version && len(values) < write.MaxTerms-6 && attr.ValueSize(a.Value) <= maxCompared {
 			values = append(values, a)
 		}

@@ -47,12 +47,13 @@ func NewCarry(
 	}
 	ch.NewSize = ch.WholeSize()
 	c := &Carry{Writes: []*write.Request{&ch.Request}}
+	asFound := write.AsFound(f.Place, f.Header.Version, stored)
 	if to == f.Place { // the entity has come back to the key
-		ch.expectAsFound(f, stored)
+		ch.OldSize, ch.Header, ch.Expect = f.Size, f.Header, asFound
 	} else {
 		ch.New, ch.Expect = true, write.Expect{Absent: true}
 		d := start(m, write.Delete, f.Kind, f.Place)
-		d.expectAsFound(f, stored)
+		d.OldSize, d.Header, d.Expect = f.Size, f.Header, asFound
 		d.Entries = m.Entries(f.Kind, f.Table.Name, stored, nil)
 		c.Writes = append(c.Writes, &d.Request)
 	}
@@ -167,12 +168,4 @@ func carried(
 	}
 	ch.Entries = m.Entries(f.Kind, to.Table.Name, nil, ch.Put)
 	return ch, ch.check()
-}
-
-// expectAsFound requires that an item is as it was found.
-func (ch *Change) expectAsFound(f *item.Image, stored item.Attributes) {
-	ch.OldSize, ch.Header = f.Size, f.Header
-	if ch.Expect.Version = f.Header.Version; f.Header.Version == nil {
-		ch.Expect.Old = write.SomeOldValues(f.Place, stored)
-	}
 }

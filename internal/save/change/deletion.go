@@ -115,7 +115,7 @@ func (del *Deletion) Found(images []item.Image) *item.Image {
 	}
 	for _, ch := range del.All() {
 		if old := ch.Expect.Old; old != nil { // it was read to be deleted: some of its values will do
-			ch.Expect.Old = write.SomeOldValues(ch.Place, ch.Stored.Raw)
+			ch.Expect.Old = write.AsFound(ch.Place, nil, ch.Stored.Raw).Old
 		}
 	}
 	return root

@@ -378,10 +378,7 @@ func (ch *PatchItem) Conditional() bool {
 func (ch *PatchItem) Leftover(m *model.Model, stored item.Attributes) *Change {
 	d := start(m, write.Delete, ch.Item, ch.Place)
 	h := m.Reserved.Header(stored)
-	d.Expect.Version = h.Version
-	if h.Version == nil {
-		d.Expect.Old = write.SomeOldValues(ch.Place, stored)
-	}
+	d.Expect = write.AsFound(ch.Place, h.Version, stored)
 	of := func(x *attr.Expression) string { return m.Reserved.IncarnationIs(x, h.Incarnation) }
 	d.Expect.Terms, d.OldSize = []attr.Condition{of}, attr.ItemSize(stored)
 	d.Entries = m.Entries(ch.Item, ch.Table.Name, stored, nil)

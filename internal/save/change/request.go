@@ -135,7 +135,10 @@ func (x loaded) require() required {
 	case exists:
 		e.Present = true
 	case isSame, isSameNone:
-		e = ch.expectRead()
+		e = write.Expect{Absent: true}
+		if stored := ch.read.stored; len(stored) > 0 {
+			e = write.AsFound(ch.Place, ch.Reserved.Header(stored).Version, stored)
+		}
 	}
 	if x.item == isNone || x.item == isSameNone {
 		e.Terms = append(e.Terms, ch.missing())
@@ -159,16 +162,6 @@ func (x loaded) require() required {
 	}
 	ch.Expect = e
 	return required(x)
-}
-
-// expectRead requires that the item is as it was read.
-func (ch *PatchItem) expectRead() (e write.Expect) {
-	if len(ch.read.stored) == 0 {
-		e.Absent = true
-	} else if e.Version = ch.Reserved.Header(ch.read.stored).Version; e.Version == nil {
-		e.Old = write.SomeOldValues(ch.Place, ch.read.stored)
-	}
-	return e
 }
 
 // missing requires that no item exists.

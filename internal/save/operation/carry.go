@@ -216,7 +216,7 @@ func (p *save) carryItem(ctx context.Context, f *item.Image, from *oldKey, live 
 			return nil
 		case o.State == write.Unknown:
 			return fmt.Errorf("%w: %w", errCarryLost, o.Err)
-		case !o.Refused():
+		case o.State != write.Rejected:
 			return o.Err
 		}
 		if root := p.refusing(&o, live); root != nil && !latest {

@@ -390,10 +390,7 @@ func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) 
 		e.Pending, e.Items[0].What = pending, change.Created
 		return false, e
 	}
-	r.Expect = write.Expect{Version: h.Version} // as it is now
-	if h.Version == nil {
-		r.Expect.Old = write.SomeOldValues(r.Place, stored)
-	}
+	r.Expect = write.AsFound(r.Place, h.Version, stored) // as it is now
 	return true, e
 }
 

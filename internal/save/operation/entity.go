@@ -269,7 +269,7 @@ func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.R
 		o := env.Sender.One(ctx, r.Undo(visible, env.Model.Entries(r.Item, r.Table.Name, r.Added(), nil)), &t.Tally)
 		missing := len(o.Stored) > 0 && o.Stored[0] != nil && len(o.Stored[0]) == 0 // another writer has deleted it
 		switch {
-		case o.OK(), o.Refused() && (missing || !visible):
+		case o.OK(), o.State == write.Rejected && (missing || !visible):
 		case !visible && incarnation(r) != nil: // a leftover item
 		default:
 			resolved = false

@@ -175,7 +175,7 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	}
 	var parts []partOutcome
 	found := foundNothing
-	if o.Refused() {
+	if o.State == write.Rejected {
 		parts = x.split(o)
 		found = adoptStored(parts)
 	}

@@ -2,6 +2,7 @@ package staging
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -34,9 +35,11 @@ func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, hidden
 			}
 			dead = map[int]*item.Hidden{}
 		}
-		inserting := rootOf(o.Requests)
-		ours := inserting != nil || isLive(root) && attr.Same(root.Header.Incarnation, own)
-		if ours && (!Holds(root, h.Incarnation) || inserting.takesOver(root, p.Sender.Now())) {
+		inserts := slices.IndexFunc(o.Requests, func(r *write.Request) bool { return r.Root && r.New })
+		if inserts < 0 && !(isLive(root) && attr.Same(root.Header.Incarnation, own)) {
+			continue
+		}
+		if !Holds(root, h.Incarnation) || inserts >= 0 && takesOver(o.Requests[inserts], root, p.Sender.Now()) {
 			dead[i] = r.Reserved.HiddenOf(o.Stored[i])
 		}
 	}
@@ -46,25 +49,11 @@ func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, hidden
 // Holds reports whether an entity's root, live or not, has an incarnation, so that the items of that
 // incarnation are not dead. An expired root counts too, since its time to live may be extended.
 func Holds(root *item.Image, incarnation types.AttributeValue) bool {
-	return root != nil && isOf(root, incarnation)
+	return root != nil && incarnation != nil && attr.Same(root.Header.Incarnation, incarnation)
 }
 
-// insertion is the request that puts an entity's root, nil for none.
-type insertion write.Request
-
-func rootOf(requests []*write.Request) *insertion {
-	for _, r := range requests {
-		if r.Root && r.New {
-			return (*insertion)(r)
-		}
-	}
-	return nil
-}
-
-// takesOver reports whether a root that is unfinished, or expired, is replaced together with
-// its items.
-func (r *insertion) takesOver(root *item.Image, now time.Time) bool {
-	return r != nil && root != nil &&
-		(r.Reserved.Replaceable(item.Attributes{r.Reserved.TTL: root.Header.Expiry}, now) ||
-			!root.Header.Live() && r.Expect.Instead.Is(root.Header))
+// takesOver reports whether an insert of the root replaces one that is unfinished, or expired, with its items.
+func takesOver(r *write.Request, root *item.Image, now time.Time) bool {
+	return r.Reserved.Replaceable(item.Attributes{r.Reserved.TTL: root.Header.Expiry}, now) ||
+		!root.Header.Live() && r.Expect.Instead.Is(root.Header)
 }

@@ -89,7 +89,8 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 	if err := in.putRoot(ctx); err != nil {
 		return Result{Outcome: outcomeOf(invisible(err))}
 	}
-	if err := in.putParts(ctx); err != nil {
+	// Each part is put only if no item exists under its key, or only one of a deleted entity.
+	if err := p.atOnce(ctx, len(in.parts), t, in.putPart); err != nil {
 		o := outcomeOf(invisible(err))
 		if o.State == write.Rejected {
 			in.undo(ctx)
@@ -208,7 +209,7 @@ func (in *insert) stillClaimed(ctx context.Context, t *write.Tally) error {
 	switch {
 	case err != nil:
 		return err
-	case isOf(root, in.incarnation()) && root.Header.ReadStage().State == item.Inserting:
+	case Holds(root, in.incarnation()) && root.Header.ReadStage().State == item.Inserting:
 		return nil
 	}
 	stored := item.Attributes{}
@@ -218,14 +219,7 @@ func (in *insert) stillClaimed(ctx context.Context, t *write.Tally) error {
 	return in.overtaken(write.Outcome{State: write.Rejected, Stored: []item.Attributes{stored}})
 }
 
-// putParts puts the other items, several at once. Each is put only if no item exists under its key, or
-// only one of a deleted entity.
-func (in *insert) putParts(ctx context.Context) error {
-	return in.p.atOnce(ctx, len(in.parts), in.t, func(ctx context.Context, i int, t *write.Tally) error {
-		return in.putPart(ctx, i, t)
-	})
-}
-
+// putPart puts one of the other items.
 func (in *insert) putPart(ctx context.Context, i int, t *write.Tally) error {
 	r := in.parts[i]
 	for try := 0; ; try++ {
@@ -262,19 +256,15 @@ func (in *insert) goLive(ctx context.Context) error {
 	since := in.e.Reserved.AssignStage(item.NewStage(item.Live, in.p.Now()))
 	in.live.NewSize += since.Size() - in.live.Set[0].Size()
 	in.live.Set = append([]item.Assignment{since}, in.live.Set[1:]...)
-	o := in.sendLive(ctx)
+	step := write.Step{Requests: []*write.Request{in.live}, How: write.Each}
+	if len(in.checks) > 0 {
+		step = write.Step{Requests: slices.Concat(step.Requests, in.checks), How: write.InTransaction}
+	}
+	o := in.p.Sender.Send(ctx, &step, in.t)
 	if o.State == write.Rejected && !o.Unsure && o.Stored[0] != nil {
 		return in.overtaken(o)
 	}
 	return unless(o)
-}
-
-func (in *insert) sendLive(ctx context.Context) write.Outcome {
-	if len(in.checks) == 0 {
-		return in.p.Sender.One(ctx, in.live, in.t)
-	}
-	all := slices.Concat([]*write.Request{in.live}, in.checks)
-	return in.p.Sender.Send(ctx, &write.Step{Requests: all, How: write.InTransaction}, in.t)
 }
 
 // undo deletes, as far as it can, the items of an insert that cannot succeed. Remaining items are

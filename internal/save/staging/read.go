@@ -37,7 +37,7 @@ func (r *Reading) Joined(f *item.Image) bool {
 	case f.Header.Incarnation == nil:
 		return r.Root == nil || isLive(r.Root)
 	}
-	return isLive(r.Root) && isOf(r.Root, f.Header.Incarnation)
+	return isLive(r.Root) && Holds(r.Root, f.Header.Incarnation)
 }
 
 // Live reports whether the root was seen live, and LiveSince since when, the zero time of one
@@ -49,7 +49,7 @@ func (r *Reading) Same(o *Reading) bool { return sameEntity(r.Root, o.Root) }
 
 // Is reports whether the root was seen live, and of an incarnation.
 func (r *Reading) Is(incarnation types.AttributeValue) bool {
-	return isLive(r.Root) && isOf(r.Root, incarnation)
+	return isLive(r.Root) && Holds(r.Root, incarnation)
 }
 
 // LiveSince is described at Live.
@@ -97,7 +97,7 @@ func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how
 	for i := range found {
 		c.paged = c.paged || found[i].Answer != found[0].Answer
 		if e.isRoot(&found[i]) {
-			c.sees(&found[i])
+			c.copied, c.root = found[i], &c.copied
 		}
 	}
 	if c.root != nil && !how.Missed && c.root.Answer == found[0].Answer {
@@ -294,14 +294,11 @@ func (p *Protocol) collect(ctx context.Context, e *Entity, x reading, t *write.T
 	}
 	for i := range c.items {
 		if e.isRoot(&c.items[i]) {
-			c.sees(&c.items[i])
+			c.copied, c.root = c.items[i], &c.copied
 		}
 	}
 	return c, nil
 }
-
-// sees notes the root.
-func (c *collected) sees(root *item.Image) { c.copied, c.root = *root, &c.copied }
 
 // has reports whether an item was read before.
 func (c *collected) has(f item.Image) bool {

@@ -12,8 +12,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
@@ -87,11 +85,6 @@ func isLive(root *item.Image) bool { return root != nil && !root.Expired && root
 // sameEntity reports whether two roots are of one live incarnation.
 func sameEntity(a, b *item.Image) bool {
 	return isLive(a) && isLive(b) && attr.Same(a.Header.Incarnation, b.Header.Incarnation)
-}
-
-// isOf reports whether an item or root carries an incarnation.
-func isOf(f *item.Image, incarnation types.AttributeValue) bool {
-	return f != nil && incarnation != nil && attr.Same(f.Header.Incarnation, incarnation)
 }
 
 // Name names it in messages.

@@ -171,6 +171,7 @@ func (e *Entity) deleteOf(f *item.Image) *write.Request {
 	r := &write.Request{
 		Kind: write.Delete, Place: f.Place, Label: e.Model.Label(), Root: e.Model.IsRoot(f.Kind), Reserved: e.Reserved,
 		Header: f.Header, OldSize: f.Size,
+		Expect: write.Expect{Version: f.Header.Version},
 	}
 	if f.Kind != nil {
 		r.Field = f.Kind.Name
@@ -178,9 +179,8 @@ func (e *Entity) deleteOf(f *item.Image) *write.Request {
 			r.Entries = e.Model.Entries(f.Kind, f.Table.Name, f.Attributes(), nil)
 		}
 	}
-	r.Expect.Version = f.Header.Version
 	if f.Header.Version == nil {
-		r.Expect.Old = write.SomeOldValues(f.Place, f.Attributes())
+		r.Expect = write.AsFound(f.Place, nil, f.Attributes())
 	}
 	return r
 }

@@ -32,19 +32,16 @@ type Entry struct {
 func EntryOf(x *schema.Index, table string, before, after item.Attributes) Entry {
 	differs := func(name string) bool { return !attr.Same(before[name], after[name]) }
 	keyDiffers := func(a schema.KeyAttribute) bool { return differs(a.Name) }
+	size := func(a item.Attributes) int {
+		of := func(name string) int { return item.Assignment{Name: name, Value: a[name]}.Size() }
+		return x.EntrySize(of, attr.ItemSize(a))
+	}
 	e := Entry{
-		Index: table + "/" + x.Name,
-		Old:   x.EntrySize(sizesOf(before), attr.ItemSize(before)), New: x.EntrySize(sizesOf(after),
-			attr.ItemSize(after)),
+		Index: table + "/" + x.Name, Old: size(before), New: size(after),
 		Moves: slices.ContainsFunc(x.Attributes(), keyDiffers),
 	}
 	e.Same = e.Old > 0 && e.New > 0 && !x.All && !e.Moves && !slices.ContainsFunc(x.Include, differs)
 	return e
-}
-
-// sizesOf returns the function that gives the sizes of an item's attributes.
-func sizesOf(a item.Attributes) func(string) int {
-	return func(name string) int { return item.Assignment{Name: name, Value: a[name]}.Size() }
 }
 
 // Units returns the price of the change, in WCU. likely is the likely size of an item that was not read, in bytes, 0 if

@@ -62,12 +62,15 @@ func OldValues(at item.Place, stored item.Attributes, names []string) *Old {
 	return old
 }
 
-// SomeOldValues is OldValues of all attributes, or of as many as a condition can compare. It is used to
-// delete an item as it was just read, if its entity does not need the item any more.
-func SomeOldValues(at item.Place, stored item.Attributes) *Old {
+// AsFound is the condition that an item is as it was found: by its version, or without one by its values, or as many of
+// them as a condition can compare.
+func AsFound(at item.Place, version types.AttributeValue, stored item.Attributes) Expect {
+	if version != nil {
+		return Expect{Version: version}
+	}
 	old := OldValues(at, stored, nil)
 	old.Values = old.Values[:min(len(old.Values), MaxTerms-2)]
-	return old
+	return Expect{Old: old}
 }
 
 // MaxTerms is how many attributes a condition can compare: each takes an operator, and
@@ -191,22 +194,16 @@ func (r *Request) Before(stored item.Attributes, now time.Time) bool {
 		return true
 	case len(stored) == 0:
 		return false
-	case e.Version != nil:
-		return attr.Same(e.Version, r.Reserved.Header(stored).Version) && e.valuesOf(stored)
-	case r.Reserved.Header(stored).Version != nil && !e.Old.Partly:
+	case e.Version != nil && !attr.Same(e.Version, r.Reserved.Header(stored).Version):
+		return false
+	case e.Version == nil && !e.Old.Partly && r.Reserved.Header(stored).Version != nil:
 		return false
 	}
-	for _, a := range e.Old.Values {
-		if !attr.Same(a.Value, stored[a.Name]) {
-			return false
-		}
+	values := e.Values
+	if e.Version == nil {
+		values = e.Old.Values
 	}
-	return true
-}
-
-// valuesOf reports whether a stored item has the values that were read.
-func (e *Expect) valuesOf(stored item.Attributes) bool {
-	for _, a := range e.Values {
+	for _, a := range values {
 		if !attr.Same(a.Value, stored[a.Name]) {
 			return false
 		}

@@ -25,40 +25,47 @@ const (
 func (r *Request) UpdateExpression(x *attr.Expression) string {
 	var b strings.Builder
 	b.Grow(64) // most expressions are shorter
-	clause := func(word string, first bool, text ...string) {
-		if first {
-			b.WriteString(word)
-		} else {
+	last := ""
+	clause := func(word string, text ...string) {
+		switch {
+		case word == last:
 			b.WriteString(", ")
+		case last != "":
+			b.WriteString(" ")
+			fallthrough
+		default:
+			b.WriteString(word)
+			b.WriteString(" ")
 		}
+		last = word
 		for _, t := range text {
 			b.WriteString(t)
 		}
 	}
 	for _, a := range r.Set {
-		clause("SET ", b.Len() == 0, x.Name(a.Name), " = ", x.Value(a.Value))
+		clause("SET", x.Name(a.Name), " = ", x.Value(a.Value))
 	}
 	for _, a := range r.Defaults {
-		clause("SET ", b.Len() == 0, x.Name(a.Name), " = if_not_exists(", x.Name(a.Name), ", ", x.Value(a.Value), ")")
+		clause("SET", x.Name(a.Name), " = if_not_exists(", x.Name(a.Name), ", ", x.Value(a.Value), ")")
 	}
-	for i := range r.Operations {
-		if o := &r.Operations[i]; o.Clause() == "SET" {
-			clause("SET ", b.Len() == 0, o.Text(x))
+	operations := func(word string) {
+		for i := range r.Operations {
+			if o := &r.Operations[i]; o.Clause() == word {
+				clause(word, o.Text(x))
+			}
 		}
 	}
+	operations("SET")
 	if r.Reserved.Versions() {
 		a := r.Reserved.AssignVersion(r.Token)
-		clause("SET ", b.Len() == 0, x.Name(a.Name), " = ", x.Value(a.Value))
+		clause("SET", x.Name(a.Name), " = ", x.Value(a.Value))
 	}
-	for i, a := range r.Remove {
-		if i == 0 && b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		clause("REMOVE ", i == 0, x.Name(a.Name))
+	for _, a := range r.Remove {
+		clause("REMOVE", x.Name(a.Name))
 	}
-	if len(r.Operations) > 0 {
-		r.operate(x, &b)
-	}
+	operations("REMOVE")
+	operations("ADD")
+	operations("DELETE")
 	return b.String()
 }
 
@@ -70,29 +77,6 @@ func (r *Request) Longest() int {
 		n = len(r.UpdateExpression(&x))
 	}
 	return max(n, len(r.render(&x, time.Now())))
-}
-
-// operate adds the operations that are no SET to an update expression.
-func (r *Request) operate(x *attr.Expression, b *strings.Builder) {
-	for _, word := range []string{"REMOVE", "ADD", "DELETE"} {
-		first := word != "REMOVE" || len(r.Remove) == 0
-		for i := range r.Operations {
-			o := &r.Operations[i]
-			if o.Clause() != word {
-				continue
-			}
-			switch {
-			case !first:
-				b.WriteString(", ")
-			case b.Len() > 0:
-				b.WriteString(" " + word + " ")
-			default:
-				b.WriteString(word + " ")
-			}
-			b.WriteString(o.Text(x))
-			first = false
-		}
-	}
 }
 
 // whole returns the whole item of a put, with its version. It is a copy, unless nobody but the SDK sees the request:
@@ -209,19 +193,11 @@ func (r *Request) deleteInput(now time.Time, unseen bool) *dynamodb.DeleteItemIn
 
 // transactItem returns the request as an item of a transaction. c is that of the item before.
 func (r *Request) transactItem(now time.Time, c *condition) types.TransactWriteItem {
-	if r.IsRaw() {
+	if r.raw != nil {
 		return *r.raw
 	}
 	table := &r.Table.Name
-	switch r.Kind {
-	case Put:
-		c.of(r, now)
-		return types.TransactWriteItem{Put: &types.Put{
-			TableName: table, Item: r.whole(c.unseen), ConditionExpression: c.text,
-			ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
-			ReturnValuesOnConditionCheckFailure: allOld,
-		}}
-	case Update:
+	if r.Kind == Update {
 		in := r.updateInput(now)
 		return types.TransactWriteItem{Update: &types.Update{
 			TableName: table, Key: in.Key, UpdateExpression: in.UpdateExpression,
@@ -230,15 +206,22 @@ func (r *Request) transactItem(now time.Time, c *condition) types.TransactWriteI
 			ExpressionAttributeValues:           in.ExpressionAttributeValues,
 			ReturnValuesOnConditionCheckFailure: allOld,
 		}}
+	}
+	c.of(r, now)
+	switch r.Kind {
+	case Put:
+		return types.TransactWriteItem{Put: &types.Put{
+			TableName: table, Item: r.whole(c.unseen), ConditionExpression: c.text,
+			ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
+			ReturnValuesOnConditionCheckFailure: allOld,
+		}}
 	case Delete:
-		c.of(r, now)
 		return types.TransactWriteItem{Delete: &types.Delete{
 			TableName: table, Key: r.Key(), ConditionExpression: c.text,
 			ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
 			ReturnValuesOnConditionCheckFailure: allOld,
 		}}
 	}
-	c.of(r, now)
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: table, Key: r.Key(), ConditionExpression: c.text,
 		ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,

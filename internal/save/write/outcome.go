@@ -41,8 +41,5 @@ type Outcome struct {
 // for this, and compares with Failed only if a request that was not applied needs something else.
 func (o *Outcome) Lost() bool { return o.State == Unknown || o.State == Failed }
 
-// Refused reports that a condition did not hold.
-func (o *Outcome) Refused() bool { return o.State == Rejected }
-
 // OK reports whether the requests were applied.
 func (o *Outcome) OK() bool { return o.State == Written }

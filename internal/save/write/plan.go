@@ -66,11 +66,7 @@ func (p *Plan) Units() cost.Units {
 // Indexes returns what of the price is that of indexes.
 func (p *Plan) Indexes() IndexUnits {
 	var sum IndexUnits
-	for _, st := range p.all() {
-		for _, r := range st.Requests {
-			sum.Add(r)
-		}
-	}
+	p.Items(func(r *Request, _ cost.Units) { sum.Add(r) })
 	return sum
 }
 
@@ -129,7 +125,7 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case c.Independent:
 		return oneByOne(requests, alone(c.ExactlyOnce)), nil
 	case Fits(all):
-		return inTransaction(all), nil
+		return &Plan{Mode: Transaction, Steps: []Step{{all, InTransaction}}}, nil
 	}
 	return nil, tooMany(all, c)
 }
@@ -179,10 +175,11 @@ func TransactionOf(all []*Request) (*Plan, error) {
 	switch {
 	case len(all) == 0:
 		return &Plan{Mode: Nothing}, nil
-	case len(all) == 1 && all[0].Writes() && !all[0].IsRaw():
+	case len(all) == 1 && all[0].Writes() && all[0].raw == nil:
 		return single(all, Each), uncommitted(all, false)
 	}
-	return inTransaction(all), uncommitted(all, slices.ContainsFunc(all, func(r *Request) bool { return r.Commits }))
+	committed := slices.ContainsFunc(all, func(r *Request) bool { return r.Commits })
+	return &Plan{Mode: Transaction, Steps: []Step{{all, InTransaction}}}, uncommitted(all, committed)
 }
 
 // tooLarge refuses a staged write whose mark takes an item over the limit.
@@ -197,11 +194,6 @@ func (p *Plan) tooLarge() error {
 		}
 	}
 	return nil
-}
-
-// inTransaction returns the plan of one transaction.
-func inTransaction(all []*Request) *Plan {
-	return &Plan{Mode: Transaction, Steps: []Step{{all, InTransaction}}}
 }
 
 // alone is how a single request is sent.

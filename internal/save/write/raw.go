@@ -107,6 +107,3 @@ func (r *Request) locate(name string, key, put item.Attributes, tables func(stri
 	}
 	return nil
 }
-
-// IsRaw reports whether a caller has made the request.
-func (r *Request) IsRaw() bool { return r.raw != nil }

@@ -111,7 +111,7 @@ type Request struct {
 
 // ArgumentsOf returns the values that a request writes, except those that are new in each request.
 func ArgumentsOf(r *Request) []any {
-	if r.IsRaw() {
+	if r.raw != nil {
 		return []any{r.raw}
 	}
 	put := maps.Clone(r.Put)
@@ -179,10 +179,8 @@ func (r *Request) Undo(exact bool, entries []Entry) *Request {
 			Blind: true,
 			Terms: []attr.Condition{func(x *attr.Expression) string { return r.Reserved.IncarnationIs(x, own) }},
 		}
-	case r.Token != nil:
-		d.Expect.Version = r.Token
 	default:
-		d.Expect.Old = SomeOldValues(r.Place, added)
+		d.Expect = AsFound(r.Place, r.Token, added)
 	}
 	return d
 }

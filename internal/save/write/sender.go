@@ -57,7 +57,7 @@ func (s *Sender) Send(ctx context.Context, st *Step, t *Tally) Outcome {
 // each sends each request by itself, until one is not written.
 func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 	for i := range st.Requests {
-		if o := s.one(ctx, st.Requests[i:i+1], st.How, t); !o.OK() || len(st.Requests) == 1 {
+		if o := (&try{s: s, t: t, requests: st.Requests[i : i+1], how: st.How}).one(ctx); !o.OK() || len(st.Requests) == 1 {
 			return o
 		}
 	}
@@ -69,7 +69,7 @@ func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 func (s *Sender) atOnce(ctx context.Context, st *Step, t *Tally) Outcome {
 	tallies, outcomes := make([]Tally, len(st.Requests)), make([]Outcome, len(st.Requests))
 	err := request.AtOnce(ctx, len(st.Requests), func(ctx context.Context, i int) error {
-		outcomes[i] = s.one(ctx, st.Requests[i:i+1], st.How, &tallies[i])
+		outcomes[i] = (&try{s: s, t: &tallies[i], requests: st.Requests[i : i+1], how: st.How}).one(ctx)
 		return outcomes[i].Err
 	})
 	t.AddAll(tallies)
@@ -86,26 +86,16 @@ func (s *Sender) atOnce(ctx context.Context, st *Step, t *Tally) Outcome {
 
 // One sends one request, as a plain conditional call.
 func (s *Sender) One(ctx context.Context, r *Request, t *Tally) Outcome {
-	return s.one(ctx, []*Request{r}, Each, t)
+	return (&try{s: s, t: t, requests: []*Request{r}, how: Each}).one(ctx)
 }
 
-func (s *Sender) one(ctx context.Context, only []*Request, how *How, t *Tally) Outcome {
-	w, r := &try{s: s, t: t, requests: only, how: how}, only[0]
-	for {
-		stored, err := w.call(ctx, r)
-		if err == nil {
-			w.wrote(r)
-			return w.written()
-		}
-		var failed *types.ConditionalCheckFailedException
-		if errors.As(err, &failed) {
-			t.failed(r.Refused(attr.ItemSize(stored)))
-			return w.rejected([]item.Attributes{stored}, err)
-		}
-		if done, o := w.retry(ctx, r, err); done {
-			return o
-		}
-	}
+// Once sends a request a single time, unless it was refused for a reason that passes: where
+// its answer is lost the outcome is not known. watched reports whether the client took the
+// option that keeps it from sending the request again.
+func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, watched bool) {
+	w := &try{s: s, t: t, requests: []*Request{r}, how: Each, once: true}
+	o = w.one(ctx)
+	return o, w.watched
 }
 
 // try is one step that is being sent, as often as it takes.
@@ -128,46 +118,31 @@ type try struct {
 	table float64
 }
 
-// Once sends a request a single time, unless it was refused for a reason that passes: where
-// its answer is lost the outcome is not known. watched reports whether the client took the
-// option that keeps it from sending the request again.
-func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, watched bool) {
-	w := &try{s: s, t: t, requests: []*Request{r}, how: Each, once: true}
+// one sends the only request, as often as it takes.
+func (w *try) one(ctx context.Context) Outcome {
+	r := w.requests[0]
 	for {
-		stored, err := w.call(ctx, r)
+		err := w.call(ctx, r)
 		if err == nil {
 			w.wrote(r)
-			return w.written(), w.watched
+			return Outcome{State: Written, Requests: w.requests}
 		}
 		var failed *types.ConditionalCheckFailedException
 		if errors.As(err, &failed) {
-			t.failed(r.Refused(attr.ItemSize(stored)))
-			return w.rejected([]item.Attributes{stored}, err), w.watched
+			stored := orEmpty(failed.Item)
+			w.t.Refused = w.t.Refused.Add(r.Refused(attr.ItemSize(stored)))
+			return w.rejected([]item.Attributes{stored}, err)
 		}
-		var conflict *types.TransactionConflictException
-		passes := errors.As(err, &conflict) && w.round < conflictTries || w.throttled(err)
-		if w.unsure || !passes {
-			return w.failure(ctx, err), w.watched
-		}
-		w.round++
-		if pauseErr := request.Pause(ctx, w.round); pauseErr != nil {
-			return w.failure(ctx, errors.Join(err, pauseErr)), w.watched
+		if done, o := w.retry(ctx, r, err); done {
+			return o
 		}
 	}
 }
 
-// throttled reports that a request of which the SDK repeats throttles alone was throttled, and was not sent often.
-func (w *try) throttled(err error) bool {
-	return wire.Throttled(err) && max(w.round, w.sent-1) < conflictTries
-}
-
-func (w *try) written() Outcome { return Outcome{State: Written, Requests: w.requests} }
-
 // inferred is the outcome of requests that stored items show to be applied.
 func (w *try) inferred() Outcome {
-	o := w.written()
-	o.Inferred = len(w.requests) == 1 && w.requests[0].Kind == Delete
-	return o
+	only := len(w.requests) == 1 && w.requests[0].Kind == Delete
+	return Outcome{State: Written, Requests: w.requests, Inferred: only}
 }
 
 // rejected returns the outcome of failed conditions. stored are the items as they are, nil for those
@@ -211,14 +186,15 @@ func (w *try) failure(ctx context.Context, err error) Outcome {
 	return o
 }
 
-// retry decides, after an error that no condition explains, whether a request is sent
-// retry, and waits before that.
+// retry decides, after an error that no condition explains, whether a request is sent again, and waits before that.
 func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Outcome) {
 	var conflict *types.TransactionConflictException
+	single := w.once || r.Counts()
 	switch {
-	case errors.As(err, &conflict) && w.round < conflictTries && !(w.unsure && r.Counts()):
-	case !w.unsure && r.Counts() && w.throttled(err):
-	case !w.unsure, ctx.Err() != nil, w.round >= rounds:
+	case errors.As(err, &conflict) && w.round < conflictTries && !(w.unsure && single):
+	// the SDK repeats throttles alone
+	case !w.unsure && single && wire.Throttled(err) && max(w.round, w.sent-1) < conflictTries:
+	case !w.unsure, w.once, ctx.Err() != nil, w.round >= rounds:
 		return true, w.failure(ctx, err)
 	default:
 		if done, o := w.look(ctx, r); done {
@@ -235,15 +211,15 @@ func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Ou
 	return false, Outcome{}
 }
 
-// call sends a request once. If the condition failed it returns the stored item.
-func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err error) {
+// call sends a request once.
+func (w *try) call(ctx context.Context, r *Request) (err error) {
 	if !r.NotAfter.IsZero() && w.s.Now().After(r.NotAfter) {
-		return nil, &LateError{r.NotAfter}
+		return &LateError{r.NotAfter}
 	}
 	var late item.Attributes
 	if r.Late != nil {
 		if late, err = r.Late(ctx, w.t); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	watch := watch{single: w.s.Single, codec: w.s.Wire}
@@ -282,18 +258,17 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 			r.returned(out.Attributes)
 		}
 	case Check:
-		return nil, fmt.Errorf("%s: the check of %s is sent alone, and not in a transaction", r.Label, r.Place)
+		return fmt.Errorf("%s: the check of %s is sent alone, and not in a transaction", r.Label, r.Place)
 	case Delete:
 		out, e := c.DeleteItem(ctx, r.deleteInput(now, w.s.Wire.IsAlone()), options...)
 		if err = e; err == nil {
 			w.table = w.t.charge(ctx, out.ConsumedCapacity, w.requests)
 		}
 	}
-	if err == nil {
-		return nil, nil
+	if err != nil {
+		w.learn(&watch, err)
 	}
-	w.learn(&watch, err)
-	return storedIn(err), err
+	return err
 }
 
 // learn notes whether an attempt that ended in an error may have been applied.
@@ -302,15 +277,6 @@ func (w *try) learn(watch *watch, err error) {
 	w.sent += watch.sent
 	w.retries.Last = watch.retries.Last
 	w.observed = w.observed || w.unsure && (watch.seen || !refused(err))
-}
-
-// storedIn returns the item as it is, of a write whose condition failed.
-func storedIn(err error) item.Attributes {
-	var failed *types.ConditionalCheckFailedException
-	if !errors.As(err, &failed) {
-		return nil
-	}
-	return orEmpty(failed.Item)
 }
 
 // orEmpty returns an empty item for none: nil is a condition that held.

@@ -109,9 +109,6 @@ func (t *Tally) wrote(r *Request, wcu cost.Units, table float64) {
 	}
 }
 
-// failed adds the charge of a refused write.
-func (t *Tally) failed(wcu cost.Units) { t.Refused = t.Refused.Add(wcu) }
-
 // charge is Charge for an answer to requests.
 func (t *Tally) charge(ctx context.Context, c *types.ConsumedCapacity, requests []*Request) (table float64) {
 	return t.Charge(ctx, c, func(answered string) string { return askedTable(answered, requests) })

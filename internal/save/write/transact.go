@@ -35,7 +35,7 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 	for {
 		err := w.callAll(ctx, in, st)
 		if err == nil {
-			return w.written()
+			return Outcome{State: Written, Requests: w.requests}
 		}
 		if stored, failed := w.reasons(err, st); failed {
 			return w.rejected(stored, err)
@@ -98,7 +98,7 @@ func (w *try) reasons(err error, st *Step) (stored []item.Attributes, failed boo
 	}
 	for i, r := range st.Requests {
 		if failed {
-			w.t.failed(w.how.refused(r, stored[i]))
+			w.t.Refused = w.t.Refused.Add(w.how.refused(r, stored[i]))
 		}
 	}
 	return stored, failed

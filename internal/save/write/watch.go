@@ -128,6 +128,12 @@ func refused(err error) bool {
 	return errors.As(err, &api) && api.ErrorFault() == smithy.FaultClient
 }
 
+// expired are the codes of errors of credentials that are not valid any more (Developer Guide, "Error handling with
+// DynamoDB").
+var expired = []string{
+	"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException", "InvalidSignatureException",
+}
+
 // retried reports whether a client that retries can return this error after an attempt that was
 // applied. These are a failed condition, the errors after which it retries, and the errors of
 // credentials that expire between two attempts.
@@ -138,18 +144,8 @@ func retried(err error) bool {
 	var limit *types.RequestLimitExceeded
 	var throttled *types.ThrottlingException
 	var conflict *types.TransactionConflictException
+	var api smithy.APIError
 	return wire.NeverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) ||
 		errors.As(err, &canceled) || errors.As(err, &throughput) || errors.As(err, &limit) ||
-		errors.As(err, &throttled) || expired(err)
-}
-
-// expired reports an error of credentials that are not valid any more (Developer Guide, "Error handling
-// with DynamoDB").
-func expired(err error) bool {
-	var api smithy.APIError
-	return errors.As(err, &api) &&
-		slices.Contains([]string{
-			"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException",
-			"InvalidSignatureException",
-		}, api.ErrorCode())
+		errors.As(err, &throttled) || errors.As(err, &api) && slices.Contains(expired, api.ErrorCode())
 }
