@@ -450,8 +450,6 @@ func public(m *model.Model, err error) error {
 		return &operation.Earlier{Sent: e.Sent, Err: public(m, e.Err)} // only its text counts
 	case *operation.Quoted:
 		return errors.New(public(m, e.Quote).Error())
-	case operation.Errors:
-		return publicAll(m, e)
 	case change.Faults:
 		return publicAll(m, e)
 	case *write.Outgrown:

@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/save/operation"
+	"github.com/itemize/itemize/internal/save/change"
 	"github.com/itemize/itemize/query"
 )
 
@@ -87,7 +87,7 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 		which[i] = at[name]
 	}
 	if len(errs) > 0 {
-		return operation.Errors(errs)
+		return change.Faults(errs)
 	}
 	o := read.Options{Strong: s.Strong}
 	found, err := g.search.FindWhere(ctx, once, o, &t.Tally.Tally,

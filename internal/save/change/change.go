@@ -122,7 +122,7 @@ func Requests(changes []*Change) []*write.Request {
 	return requests
 }
 
-// Faults are all that is wrong with a value, one error each.
+// Faults are all that is wrong with a value, or with the parts of a transaction, one error each.
 type Faults []error
 
 func (f Faults) Error() string { return errors.Join(f...).Error() }
@@ -135,8 +135,8 @@ func (f Faults) and(err error) Faults {
 	return append(f, err)
 }
 
-// orNil returns nil for no fault, and a single one as it is.
-func (f Faults) orNil() error {
+// OrNil returns nil for no fault, and a single one as it is.
+func (f Faults) OrNil() error {
 	switch len(f) {
 	case 0:
 		return nil

@@ -290,7 +290,7 @@ func (x *itemDiff) compare() error {
 			x.removeFormer(i)
 		}
 	}
-	if err := faults.orNil(); err != nil {
+	if err := faults.OrNil(); err != nil {
 		x.sets, x.removes = nil, nil
 		return err
 	}

@@ -222,7 +222,7 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 		}
 		set(item.Assignment{Name: a.Name, Index: i, Value: value})
 	}
-	if err := faults.orNil(); err != nil {
+	if err := faults.OrNil(); err != nil {
 		return err
 	}
 	set(m.Reserved.AssignExpiry(expiry))

@@ -82,7 +82,17 @@ func (p *save) former() (keys [][]key.Value, keyFields []key.Value, err error) {
 	if len(p.entity.moved) == 0 && !again {
 		return nil, nil, nil
 	}
-	if keyFields, err = p.keyFields(); err != nil || !again {
+	switch {
+	case p.keys.KeyFields != nil:
+		keyFields = p.keys.KeyFields
+	case p.entity.KeyFields != nil:
+		keyFields = p.entity.KeyFields
+	default:
+		if keyFields, err = p.env.Model.KeyFields(p.entity.Old); err == nil {
+			err = p.entity.KeepShard(keyFields, false)
+		}
+	}
+	if err != nil || !again {
 		return nil, keyFields, err
 	}
 	own := p.env.Model.Identity(keyFields)
@@ -101,21 +111,6 @@ func (e *Env) isLiveIn(found []item.Image) bool {
 	return slices.ContainsFunc(found, func(f item.Image) bool {
 		return f.Kind != nil && e.Model.IsRoot(f.Kind) && f.Header.Live()
 	})
-}
-
-// keyFields returns the values of the key fields of the entity where it is now.
-func (p *save) keyFields() ([]key.Value, error) {
-	if all := p.keys.KeyFields; all != nil {
-		return all, nil
-	}
-	if p.entity.KeyFields != nil {
-		return p.entity.KeyFields, nil
-	}
-	all, err := p.env.Model.KeyFields(p.entity.Old)
-	if err == nil {
-		err = p.entity.KeepShard(all, false)
-	}
-	return all, err
 }
 
 // oldKey is a key that the entity had. to are the key fields where it is now. left reports whether an item that was
@@ -177,7 +172,7 @@ func (p *save) carryFrom(ctx context.Context, from *oldKey, t *Tally) error {
 // hasMoved is the error of a move whose transaction was applied, and that is not finished.
 func (p *save) hasMoved(rest []item.Place, err error) error {
 	return &Partial{
-		Label: p.env.Model.Label(), Written: places(change.Requests(p.diff.Changes)), Rest: rest,
+		Label: p.env.Model.Label(), Written: written(change.Requests(p.diff.Changes)), Rest: rest,
 		Err: fmt.Errorf("the entity has moved: %w", err),
 	}
 }

@@ -241,7 +241,7 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		return nil // leftover items
 	case p.progress == unsure && root != nil && p.first != nil && p.first.Header.Incarnation == nil &&
 		(p.first.Header.Version == nil || !attr.Same(p.first.Header.Version, root.Header.Version)):
-		return &Unknown{Label: m.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
+		return &Unknown{Label: m.Label(), Items: written(change.Requests(p.changes)), Err: errNextEntity}
 	case p.progress != untouched && (root == nil ||
 		p.first != nil && !attr.Same(p.first.Header.Incarnation, root.Header.Incarnation)):
 		p.progress = over // another writer deleted the rest, or inserted the next entity
@@ -324,7 +324,7 @@ func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 	}
 	if err != nil {
 		return &Partial{
-			Label: m.Label(), Written: places(change.Requests(p.changes)),
+			Label: m.Label(), Written: written(change.Requests(p.changes)),
 			Err: fmt.Errorf("the entity was deleted, but deleting items that other writers added to it failed: %w: "+
 				"delete it by its key", err),
 		}
@@ -431,7 +431,7 @@ func (p *remove) stage(ctx context.Context, x *Operation, plan *write.Plan, t *T
 	}
 	return false, &Partial{
 		Label: m.Label(), Written: []item.Place{mark.Place},
-		Rest: append(places(change.Requests(p.Rest)), mark.Place), Err: err,
+		Rest: append(written(change.Requests(p.Rest)), mark.Place), Err: err,
 	}
 }
 

@@ -114,25 +114,6 @@ func (e *Fault) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Fault) Unwrap() error { return e.Err }
 
-// Errors are those of several parts.
-type Errors []error
-
-func (e Errors) Error() string { return errors.Join(e...).Error() }
-
-// Unwrap returns the errors.
-func (e Errors) Unwrap() []error { return e }
-
-// orNil returns nil for none, the only one, or all.
-func (e Errors) orNil() error {
-	switch len(e) {
-	case 0:
-		return nil
-	case 1:
-		return e[0]
-	}
-	return e
-}
-
 // Interrupted says that the context ended before a retry. Last is the reason for the retry, nil if an
 // earlier write turned out to be applied.
 type Interrupted struct {

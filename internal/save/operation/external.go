@@ -125,10 +125,13 @@ func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (writ
 	return o, nil
 }
 
-// drop discards the values of the last plan.
+// drop discards all values that no item points to: of earlier plans, and of the last one.
 func (x *external) drop(ctx context.Context, t *Tally) {
-	_, _ = x.discardExternal(ctx, x.group, t) // the collector removes the rest
-	x.group, x.discarded = nil, true
+	x.discardFormer(ctx, t)
+	if x.group != nil {
+		_, _ = x.discardExternal(ctx, x.group, t) // the collector removes the rest
+		x.group, x.discarded = nil, true
+	}
 }
 
 // renew has the next plan store the values again, after items that pointed to them were deleted. The
@@ -136,14 +139,6 @@ func (x *external) drop(ctx context.Context, t *Tally) {
 func (x *external) renew() {
 	if x.group != nil {
 		x.group, x.discarded = nil, true
-	}
-}
-
-// discard discards all values that no item points to.
-func (x *external) discard(ctx context.Context, t *Tally) {
-	x.discardFormer(ctx, t)
-	if x.group != nil {
-		x.drop(ctx, t)
 	}
 }
 

@@ -148,17 +148,6 @@ func (s *common) unresolved(o *write.Outcome, changes []*change.Change, all []*w
 	return true
 }
 
-// moved reports whether another writer may have moved the entity, so that an item which is missing was not deleted.
-func (s *common) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
-	switch {
-	case s.env == nil: // a raw request
-		return false, nil
-	case s.saves:
-		return s.env.moved(ctx, aDelete{s.entity.Selection, missing, s.entity.Root(), s.options.Blind}, t)
-	}
-	return s.env.moved(ctx, aDelete{*s.target, missing, nil, s.options.Blind}, t)
-}
-
 // minTries is how often an operation is planned at least before it gives up because items keep
 // changing. Each item may have one leftover item in its way, so the limit grows with the number of
 // requests.
@@ -218,8 +207,16 @@ func (x *Operation) Run(ctx context.Context, t *Tally) error {
 }
 
 func (x *Operation) run(ctx context.Context, t *Tally) error {
-	if err := x.prepare(ctx, t); err != nil {
-		return err
+	open := func(p Part) bool { return p.base().entity.isUnresolved() }
+	if len(x.parts) > 1 && !slices.ContainsFunc(x.parts, open) {
+		if _, err := x.plan(); err != nil { // invalid values are refused before anything is read
+			return err
+		}
+	}
+	for _, p := range x.parts {
+		if err := p.prepare(ctx, t); err != nil {
+			return err
+		}
 	}
 	var last error
 	for try, tries := 0, x.tries; try < tries; try++ {
@@ -266,23 +263,6 @@ func pause(ctx context.Context, try int) error {
 	return request.Pause(ctx, try)
 }
 
-// prepare prepares the parts. If there is nothing to resolve it plans first, so that invalid values are
-// refused before anything is read.
-func (x *Operation) prepare(ctx context.Context, t *Tally) error {
-	open := func(p Part) bool { return p.base().entity.isUnresolved() }
-	if len(x.parts) > 1 && !slices.ContainsFunc(x.parts, open) {
-		if _, err := x.plan(); err != nil {
-			return err
-		}
-	}
-	for _, p := range x.parts {
-		if err := p.prepare(ctx, t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // planAndRead makes a plan. If the requests depend on items, it has the parts read these, and makes the plan again.
 func (x *Operation) planAndRead(ctx context.Context, t *Tally) (*write.Plan, error) {
 	plan, err := x.plan()
@@ -301,7 +281,7 @@ func (x *Operation) planAndRead(ctx context.Context, t *Tally) (*write.Plan, err
 
 // plan makes the requests of all parts, and decides how they are sent. It does no I/O.
 func (x *Operation) plan() (*write.Plan, error) {
-	var errs Errors
+	var errs change.Faults
 	x.readers = change.Readers{}
 	for i, p := range x.parts {
 		var err error
@@ -363,13 +343,13 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 			return repeat, err
 		}
 	}
-	var errs Errors
+	var errs change.Faults
 	for _, p := range x.parts {
 		if err := p.finish(ctx, t); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	return false, errs.orNil()
+	return false, errs.OrNil()
 }
 
 // confirmDone confirms the items that an operation has added before a step failed. Those that the entity does not have
@@ -379,7 +359,7 @@ func (x *Operation) confirmDone(ctx context.Context, t *Tally) {
 	if x.atomic || p.entity == nil || len(x.done) == 0 {
 		return
 	}
-	added := places(p.entity.unconfirmed.added)
+	added := written(p.entity.unconfirmed.added)
 	err := p.entity.confirm(ctx, p.env, p.entity.Selection, t)
 	if unknown := new(*Unknown); err == nil || errors.As(err, unknown) {
 		return
@@ -399,9 +379,10 @@ func (x *Operation) items(st *write.Step) []item.Place {
 	return all
 }
 
+// discard discards the external values that no item points to.
 func (x *Operation) discard(ctx context.Context, t *Tally) {
 	for _, p := range x.parts {
-		p.base().external.discard(ctx, t)
+		p.base().external.drop(ctx, t)
 	}
 }
 
@@ -435,6 +416,7 @@ func (x *Operation) label() string {
 	return strings.Join(labels, ", ")
 }
 
+// labelsOf names the models of requests.
 func labelsOf(requests []*write.Request) string {
 	var labels []string
 	for _, r := range requests {
@@ -443,15 +425,6 @@ func labelsOf(requests []*write.Request) string {
 		}
 	}
 	return strings.Join(labels, ", ")
-}
-
-// places returns the places of requests.
-func places(requests []*write.Request) []item.Place {
-	all := make([]item.Place, len(requests))
-	for i, r := range requests {
-		all[i] = r.Place
-	}
-	return all
 }
 
 // written returns the places of the items that requests write.

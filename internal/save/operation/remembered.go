@@ -72,11 +72,12 @@ func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tal
 	look := &lookup{ctx: ctx, sender: x.sender, t: t, stored: map[item.Place]item.Attributes{}}
 	now := plan.Steps[0].Requests
 	var open []*remembered
+	repeats := func(q *write.Request) bool { return write.Forgotten(q) && slices.ContainsFunc(now, q.SameArguments) }
 	for _, r := range all {
-		if !r.repeatedBy(now) {
+		if !slices.ContainsFunc(r.requests, repeats) {
 			continue
 		}
-		followed, err := look.anyApplied(r.followers())
+		followed, err := look.applied(r.followers()...)
 		switch {
 		case err != nil:
 			return r.unknown(err)
@@ -87,16 +88,12 @@ func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tal
 			x.repeated = append(x.repeated, r)
 			continue
 		}
-		applied, err := look.applied(r)
-		switch {
-		case err != nil:
-			return r.unknown(err)
-		case applied:
-			r.resolved.Store(true)
-			return r.wasApplied()
-		case r.reported.Load(): // and the caller sends it again anyway
+		if err := look.refuse(r); err != nil {
+			return err
+		}
+		if r.reported.Load() { // and the caller sends it again anyway
 			x.repeated = append(x.repeated, r)
-		default:
+		} else {
 			open = append(open, r)
 		}
 	}
@@ -132,12 +129,8 @@ func (x *Operation) remembered() []*remembered {
 func (x *Operation) refuseRepetition(ctx context.Context, refusal error, t *Tally) error {
 	look := &lookup{ctx: ctx, sender: x.sender, t: t, stored: map[item.Place]item.Attributes{}}
 	for _, r := range x.repeated {
-		switch applied, err := look.applied(r); {
-		case err != nil:
-			return r.unknown(err)
-		case applied:
-			r.resolved.Store(true)
-			return r.wasApplied()
+		if err := look.refuse(r); err != nil {
+			return err
 		}
 	}
 	return notShown(x.repeated, &Quoted{refusal}) // to follow the advice of the refusal would be to write twice
@@ -169,23 +162,6 @@ func (r *remembered) unknown(err error) error {
 	return &Unknown{Label: r.requests[0].Label, Items: r.places(), Patch: true, Err: &Earlier{r.since, err}}
 }
 
-func (r *remembered) wasApplied() error {
-	var all []string
-	for _, p := range r.places() {
-		all = append(all, p.String())
-	}
-	return fmt.Errorf("%s: an unresolved transaction of %s was applied, with the patches and raw items in it (%s): "+
-		"nothing was sent now: leave out its changes",
-		r.requests[0].Label, r.since.UTC().Format(time.RFC3339), strings.Join(all, ", "))
-}
-
-// repeatedBy reports whether the transaction has a patch or raw request with the same content as one of the requests.
-func (r *remembered) repeatedBy(now []*write.Request) bool {
-	return slices.ContainsFunc(r.requests, func(q *write.Request) bool {
-		return write.Forgotten(q) && slices.ContainsFunc(now, q.SameArguments)
-	})
-}
-
 // excludedBy reports whether requests cannot be applied if the transaction is: both write one item with
 // a condition on one version, and no item ever has a version again.
 func (r *remembered) excludedBy(now []*write.Request) bool {
@@ -205,35 +181,46 @@ type lookup struct {
 	stored map[item.Place]item.Attributes
 }
 
-// anyApplied reports whether one of the transactions was applied.
-func (l *lookup) anyApplied(all []*remembered) (bool, error) {
-	for _, r := range all {
-		if applied, err := l.applied(r); applied || err != nil {
-			return applied, err
-		}
+// refuse returns an error if a transaction was applied, or if that cannot be read.
+func (l *lookup) refuse(r *remembered) error {
+	applied, err := l.applied(r)
+	if err != nil {
+		return r.unknown(err)
 	}
-	return false, nil
+	if !applied {
+		return nil
+	}
+	r.resolved.Store(true)
+	var all []string
+	for _, p := range r.places() {
+		all = append(all, p.String())
+	}
+	return fmt.Errorf("%s: an unresolved transaction of %s was applied, with the patches and raw items in it (%s): "+
+		"nothing was sent now: leave out its changes",
+		r.requests[0].Label, r.since.UTC().Format(time.RFC3339), strings.Join(all, ", "))
 }
 
-// applied reports whether one of a transaction's items shows that it was applied. An item that does not
-// exist, or was written since, shows nothing, and neither does one that the caller may not read.
-func (l *lookup) applied(r *remembered) (bool, error) {
-	for _, q := range r.requests {
-		if !q.Writes() || q.Kind == write.Delete || !q.IsIdentifiable() {
-			continue
-		}
-		stored, ok := l.stored[q.Place]
-		if !ok {
-			var err error
-			var api smithy.APIError
-			stored, err = l.sender.Stored(l.ctx, q, &l.t.Tally)
-			if err != nil && !(errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException") {
-				return false, err
+// applied reports whether one of the items of transactions shows that its transaction was applied. An item that does
+// not exist, or was written since, shows nothing, and neither does one that the caller may not read.
+func (l *lookup) applied(all ...*remembered) (bool, error) {
+	for _, r := range all {
+		for _, q := range r.requests {
+			if !q.Writes() || q.Kind == write.Delete || !q.IsIdentifiable() {
+				continue
 			}
-			l.stored[q.Place] = stored
-		}
-		if q.Wrote(stored) {
-			return true, nil
+			stored, ok := l.stored[q.Place]
+			if !ok {
+				var err error
+				var api smithy.APIError
+				stored, err = l.sender.Stored(l.ctx, q, &l.t.Tally)
+				if err != nil && !(errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException") {
+					return false, err
+				}
+				l.stored[q.Place] = stored
+			}
+			if q.Wrote(stored) {
+				return true, nil
+			}
 		}
 	}
 	return false, nil

@@ -45,7 +45,7 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 		if try == readTries {
 			return &Exhausted{Label: env.Model.Label()}
 		}
-		written := len(t.Items)
+		before := len(t.Items)
 		x, err := NewDelete(env, at, nil, o)
 		if err == nil {
 			err = x.Run(ctx, t)
@@ -55,7 +55,7 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 			return err
 		}
 		p := x.parts[0].(*remove)
-		if len(t.Items) > written && p.progress != over && !p.rootless {
+		if len(t.Items) > before && p.progress != over && !p.rootless {
 			return nil
 		}
 		now, live, failed := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
@@ -67,7 +67,7 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 		case !live, !moved && !missing && p.progress != over && !p.rootless:
 			return err
 		case p.progress == over: // a move and the next entity of the key look alike
-			return &Unknown{Label: env.Model.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
+			return &Unknown{Label: env.Model.Label(), Items: written(change.Requests(p.changes)), Err: errNextEntity}
 		}
 		at = now
 	}
@@ -101,12 +101,12 @@ func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *T
 ) {
 	at, err := locatePatch(ctx, env, spec, t)
 	for try := 0; err == nil; try++ {
-		written := len(t.Items)
+		before := len(t.Items)
 		var x *Operation
 		if x, returned, err = NewPatch(env, at, o); err != nil {
 			return nil, err
 		}
-		if err = x.Run(ctx, t); !at.Located || len(t.Items) > written || try == readTries ||
+		if err = x.Run(ctx, t); !at.Located || len(t.Items) > before || try == readTries ||
 			!errors.Is(err, search.ErrNotFound) {
 			return returned, err
 		}

@@ -195,7 +195,7 @@ func (p *save) reads(plan *write.Plan) (estimate.Reads, error) {
 
 func (p *save) applied(requests []*write.Request) {
 	p.entity.apply(*p.keys, p.changes, requests)
-	p.written = append(p.written, places(requests)...)
+	p.written = append(p.written, written(requests)...)
 	added, written := p.unconfirmed(requests)
 	all := &p.entity.unconfirmed
 	if all.note(added); len(written) > 0 {
@@ -231,14 +231,14 @@ func (p *save) confirm(ctx context.Context, t *Tally) (retry bool, err error) {
 	if _, refused := err.(*Conflict); !refused {
 		return false, err
 	}
-	var written []item.Place // which stay as the save wrote them
+	var kept []item.Place // as the save wrote them
 	for _, at := range p.written {
 		if !slices.ContainsFunc(added, func(r *write.Request) bool { return r.Place == at }) {
-			written = append(written, at)
+			kept = append(kept, at)
 		}
 	}
-	if len(written) > 0 {
-		err = &Partial{Label: p.env.Model.Label(), Written: written, Rest: places(added), Err: err}
+	if len(kept) > 0 {
+		err = &Partial{Label: p.env.Model.Label(), Written: kept, Rest: written(added), Err: err}
 	}
 	return false, err
 }

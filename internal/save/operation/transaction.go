@@ -25,7 +25,7 @@ func Transaction(sender *write.Sender, parts []Part) *Operation {
 }
 
 // planTransaction decides how the requests of all parts are sent. errs are the faults of the parts.
-func (x *Operation) planTransaction(errs Errors) (*write.Plan, error) {
+func (x *Operation) planTransaction(errs change.Faults) (*write.Plan, error) {
 	var all []*write.Request
 	var before []write.Step
 	for i, p := range x.parts {
@@ -37,7 +37,7 @@ func (x *Operation) planTransaction(errs Errors) (*write.Plan, error) {
 		all, before = append(all, r.Writes...), append(before, external.Steps...)
 	}
 	all, movers := x.withoutCovered(all)
-	if err := slices.Concat(errs, movers, duplicates(all)).orNil(); err != nil {
+	if err := slices.Concat(errs, movers, duplicates(all)).OrNil(); err != nil {
 		return nil, err
 	}
 	if !write.Fits(all) {
@@ -61,9 +61,12 @@ type cover struct {
 	named map[*write.Request]terms
 }
 
+// terms are the terms of a request without and with those of checks that it covers.
+type terms struct{ own, all []attr.Condition }
+
 // withoutCovered returns the requests without those checks of root items that another request makes unnecessary. It
 // returns an error for a request that moves the expiry of items which another part adds.
-func (x *cover) withoutCovered(all []*write.Request) (rest []*write.Request, errs Errors) {
+func (x *cover) withoutCovered(all []*write.Request) (rest []*write.Request, errs change.Faults) {
 	x.covered = nil
 	for r, t := range x.named { // by an earlier plan, from another state of the root item
 		if now := r.Expect.Terms; len(now) == len(t.all) && &now[0] == &t.all[0] {
@@ -97,32 +100,24 @@ func (x *cover) withoutCovered(all []*write.Request) (rest []*write.Request, err
 			errs = append(errs, model.Usagef("mapper: one part of the transaction moves the expiry of %s, and "+
 				"another adds items that expire with it: add them in the part that moves it", r.Place))
 		}
-		x.require(r, check)
+		if check.Named == nil || r.New {
+			continue
+		}
+		if x.named == nil {
+			x.named = map[*write.Request]terms{}
+		}
+		t, ok := x.named[r]
+		if !ok {
+			t.own = r.Expect.Terms
+		}
+		t.all = append(slices.Clip(r.Expect.Terms), check.Named)
+		r.Expect.Terms, x.named[r] = t.all, t
 	}
 	return rest, errs
 }
 
-// terms are the terms of a request without and with those of checks that it covers.
-type terms struct{ own, all []attr.Condition }
-
-// require adds the term of a check to a request that covers it.
-func (x *cover) require(r, check *write.Request) {
-	if check.Named == nil || r.New {
-		return
-	}
-	if x.named == nil {
-		x.named = map[*write.Request]terms{}
-	}
-	t, ok := x.named[r]
-	if !ok {
-		t.own = r.Expect.Terms
-	}
-	t.all = append(slices.Clip(r.Expect.Terms), check.Named)
-	r.Expect.Terms, x.named[r] = t.all, t
-}
-
 // duplicates returns an error for each two requests on the same item.
-func duplicates(all []*write.Request) (errs Errors) {
+func duplicates(all []*write.Request) (errs change.Faults) {
 	type place struct {
 		table  string
 		pk, sk key.Scalar

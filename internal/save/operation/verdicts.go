@@ -177,7 +177,11 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	found := foundNothing
 	if o.State == write.Rejected {
 		parts = x.split(o)
-		found = adoptStored(parts)
+		for _, p := range parts { // the stored items may show earlier writes
+			if e := p.base().entity; e != nil && p.outcome.Stored != nil {
+				found = max(found, e.adoptStored(&p.outcome))
+			}
+		}
 	}
 	s := x.stateOf(ctx, parts, t)
 	v := decide(s, found)
@@ -244,10 +248,17 @@ var errMoved = errors.New("the item to delete is missing, or its entity has move
 func (x *Operation) moved(ctx context.Context, t *Tally) bool {
 	o := &x.outcome
 	for i, p := range x.parts {
-		if x.atomic && !slices.Contains(x.sent[i].Writes, o.Requests[0]) {
-			continue // of another part
+		s := p.base()
+		if s.env == nil || x.atomic && !slices.Contains(x.sent[i].Writes, o.Requests[0]) {
+			continue // a raw request, or of another part
 		}
-		if moved, err := p.base().moved(ctx, o.Requests[0], t); moved || err != nil {
+		d := aDelete{missing: o.Requests[0], blind: s.options.Blind}
+		if s.saves {
+			d.sel, d.loaded = s.entity.Selection, s.entity.Root()
+		} else {
+			d.sel = *s.target
+		}
+		if moved, err := s.env.moved(ctx, d, t); moved || err != nil {
 			o.Err = cmp.Or(err, errMoved)
 			return true
 		}
@@ -255,20 +266,9 @@ func (x *Operation) moved(ctx context.Context, t *Tally) bool {
 	return false
 }
 
-// adoptStored applies the earlier writes that the stored items of a refused step show.
-func adoptStored(parts []partOutcome) finding {
-	found := foundNothing
-	for _, p := range parts {
-		if e := p.base().entity; e != nil && p.outcome.Stored != nil {
-			found = max(found, e.adoptStored(&p.outcome))
-		}
-	}
-	return found
-}
-
 // ask asks the parts why they were refused. The error has the reasons.
 func (x *Operation) ask(ctx context.Context, parts []partOutcome, t *Tally) (finding, error) {
-	var errs, reasons Errors
+	var errs, reasons change.Faults
 	final := false
 	for _, p := range parts {
 		if !slices.ContainsFunc(p.outcome.Stored, func(a item.Attributes) bool { return a != nil }) {
@@ -283,11 +283,11 @@ func (x *Operation) ask(ctx context.Context, parts []partOutcome, t *Tally) (fin
 	}
 	switch {
 	case !final:
-		return foundCure, reasons.orNil()
+		return foundCure, reasons.OrNil()
 	case len(x.repeated) > 0:
-		return foundRepetition, errs.orNil()
+		return foundRepetition, errs.OrNil()
 	}
-	return foundRefusal, errs.orNil()
+	return foundRefusal, errs.OrNil()
 }
 
 // harmless reports whether a refused step may be sent again although a copy may be applied.
