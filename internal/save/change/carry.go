@@ -22,12 +22,9 @@ type Carry struct{ Writes, Checks []*write.Request }
 
 // NewCarry returns the requests that carry an item that was found under a key, from. s is the entity where it is now,
 // keyFields are its key fields, and live is its incarnation, nil for none.
-func NewCarry(
-	s *snapshot.Snapshot,
-	f *item.Image,
-	from, keyFields []key.Value,
-	live types.AttributeValue,
-) (*Carry, error) {
+func NewCarry(s *snapshot.Snapshot, f *item.Image, from, keyFields []key.Value, live types.AttributeValue) (*Carry,
+	error,
+) {
 	m := s.Model
 	stored := f.Attributes()
 	if err := checkCarry(m, f, stored); err != nil {
@@ -52,7 +49,7 @@ func NewCarry(
 		ch.OldSize, ch.Header, ch.Expect = f.Size, f.Header, asFound
 	} else {
 		ch.New, ch.Expect = true, write.Expect{Absent: true}
-		d := start(m, write.Delete, f.Kind, f.Place)
+		d := new(Change).start(m, write.Delete, f.Kind, f.Place)
 		d.OldSize, d.Header, d.Expect = f.Size, f.Header, asFound
 		d.Entries = m.Entries(f.Kind, f.Table.Name, stored, nil)
 		c.Writes = append(c.Writes, &d.Request)
@@ -72,7 +69,7 @@ func NewCarry(
 	if err != nil || old == at {
 		return c, err
 	}
-	none := start(m, write.Check, m.Root(), old)
+	none := new(Change).start(m, write.Check, m.Root(), old)
 	none.Unread, none.Expect = true, write.Expect{Absent: true}
 	c.Checks = append(c.Checks, &none.Request)
 	return c, nil
@@ -82,12 +79,8 @@ func NewCarry(
 func checkCarry(m *model.Model, f *item.Image, stored item.Attributes) error {
 	for name, v := range stored {
 		if _, out := extern.PointerOf(v); out {
-			return fmt.Errorf(
-				"%s has an external value (attribute %q), which cannot be carried: load it from there, and add it "+
-					"again",
-				f.Place,
-				name,
-			)
+			return fmt.Errorf("%s has an external value (attribute %q), which cannot be carried: load it from there, and "+
+				"add it again", f.Place, name)
 		}
 	}
 	for _, o := range m.Schema.KeyFields {
@@ -120,14 +113,10 @@ func placeOf(m *model.Model, f *item.Image, keyFields []key.Value) (item.Place, 
 }
 
 // carried returns the put of an item at a place, with the keys of indexes that it has there.
-func carried(
-	m *model.Model,
-	f *item.Image,
-	to item.Place,
-	stored item.Attributes,
-	keyFields []key.Value,
-) (*Change, error) {
-	ch := start(m, write.Put, f.Kind, to)
+func carried(m *model.Model, f *item.Image, to item.Place, stored item.Attributes, keyFields []key.Value) (*Change,
+	error,
+) {
+	ch := new(Change).start(m, write.Put, f.Kind, to)
 	ch.Put = attr.CopyItem(stored)
 	delete(ch.Put, m.Reserved.StateName())
 	delete(ch.Put, f.Table.Hash)
@@ -167,5 +156,5 @@ func carried(
 		}
 	}
 	ch.Entries = m.Entries(f.Kind, to.Table.Name, nil, ch.Put)
-	return ch, ch.check()
+	return ch, ch.checkSize(0)
 }

@@ -39,11 +39,7 @@ type Change struct {
 	plain map[int]types.AttributeValue
 }
 
-// start returns a change of an item.
-func start(m *model.Model, kind write.Kind, it *schema.Item, at item.Place) *Change {
-	return new(Change).start(m, kind, it, at)
-}
-
+// start makes it a change of an item.
 func (ch *Change) start(m *model.Model, kind write.Kind, it *schema.Item, at item.Place) *Change {
 	ch.Item = it
 	ch.Kind, ch.Place, ch.Label, ch.Field = kind, at, m.Label(), it.Name
@@ -53,14 +49,14 @@ func (ch *Change) start(m *model.Model, kind write.Kind, it *schema.Item, at ite
 
 // of returns a change of a stored item.
 func of(m *model.Model, kind write.Kind, it *schema.Item, r *snapshot.Stored) *Change {
-	ch := start(m, kind, it, r.Place)
+	ch := new(Change).start(m, kind, it, r.Place)
 	ch.Stored, ch.OldSize, ch.Header = r, r.Size, r.Header
 	return ch
 }
 
 // checkLive returns the check that the root item at a place is live, and has an incarnation, nil for none.
 func checkLive(m *model.Model, at item.Place, incarnation types.AttributeValue) *Change {
-	ch := start(m, write.Check, m.Root(), at)
+	ch := new(Change).start(m, write.Check, m.Root(), at)
 	of := func(x *attr.Expression) string { return m.Reserved.IncarnationIs(x, incarnation) }
 	ch.Unread = true
 	ch.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{m.Reserved.LiveRoot, of}}
@@ -78,20 +74,16 @@ func (ch *Change) dropMark(m *model.Model) {
 	}
 }
 
-// effect returns what a request has made of the change's item, once it is applied: the
-// change's own, or one that was made of it.
-func (ch *Change) effect(r *write.Request) snapshot.Effect {
-	return snapshot.Effect{
-		Place: r.Place, Item: ch.Item, Stored: ch.Stored, From: ch.From, Record: ch.Record, Pos: ch.Pos,
-		Plain:   ch.plain,
-		Deleted: r.Kind == write.Delete, Put: r.Put, Set: r.Set, Removed: r.Remove, Version: r.Token, Size: r.NewSize,
-	}
-}
-
-// Effects returns what requests that were made from changes have made of the snapshot.
+// Effects returns what applied requests, that were made from changes, have made of the snapshot.
 func Effects(changes []*Change, requests []*write.Request) []snapshot.Effect {
 	effects := make([]snapshot.Effect, 0, len(requests))
-	eachChange(changes, requests, func(ch *Change, r *write.Request) { effects = append(effects, ch.effect(r)) })
+	eachChange(changes, requests, func(ch *Change, r *write.Request) {
+		effects = append(effects, snapshot.Effect{
+			Place: r.Place, Item: ch.Item, Stored: ch.Stored, From: ch.From, Record: ch.Record, Pos: ch.Pos,
+			Plain:   ch.plain,
+			Deleted: r.Kind == write.Delete, Put: r.Put, Set: r.Set, Removed: r.Remove, Version: r.Token, Size: r.NewSize,
+		})
+	})
 	return effects
 }
 
@@ -189,14 +181,6 @@ type Weight struct {
 
 func (e *TooLarge) Error() string { return e.Field + ": too large: " + attr.Bytes(e.Size) }
 
-// check refuses an item over the limit.
-func (ch *Change) check() error {
-	if ch.NewSize <= cost.MaxItem {
-		return nil
-	}
-	return ch.tooLarge(0)
-}
-
 // checkLocal returns an error for an item that is over the limit with its entries in local indexes
 // (Developer Guide, "Quotas", items, item size for tables with local secondary indexes).
 func (ch *Change) checkLocal() error {
@@ -208,13 +192,17 @@ func (ch *Change) checkLocal() error {
 			}
 		}
 	}
-	if local == 0 || ch.NewSize+local <= cost.MaxItem {
+	if local == 0 {
 		return nil
 	}
-	return ch.tooLarge(local)
+	return ch.checkSize(local)
 }
 
-func (ch *Change) tooLarge(local int) error {
+// checkSize refuses an item that is over the limit with so many bytes of entries in local indexes.
+func (ch *Change) checkSize(local int) error {
+	if ch.NewSize+local <= cost.MaxItem {
+		return nil
+	}
 	e := &TooLarge{Field: ch.Field, At: ch.Place, Size: ch.NewSize, Local: local}
 	add := func(name string, n int) {
 		if n > 0 {

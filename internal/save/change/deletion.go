@@ -78,7 +78,7 @@ func (del *Deletion) Blind(p selection.Part) error {
 		return m.Errorf("the sort key %s belongs to another entity than %s: select it by its own key", p.Range.Low,
 			m.EntityName(del.Selection.Identity))
 	}
-	ch := start(m, write.Delete, it, m.Place(it, p.Partition, p.Range.Low))
+	ch := new(Change).start(m, write.Delete, it, m.Place(it, p.Partition, p.Range.Low))
 	ch.Unread = true
 	ch.Expect = Unread(ch.Reserved)
 	ch.index(m)
@@ -127,7 +127,7 @@ func (del *Deletion) Absent() *Change {
 	if err != nil {
 		panic(err) // it was checked before anything was read
 	}
-	return start(del.m, write.Delete, del.m.Root(), at)
+	return new(Change).start(del.m, write.Delete, del.m.Root(), at)
 }
 
 // Difference is an item of a loaded entity that is not as it was loaded.

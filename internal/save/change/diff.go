@@ -380,7 +380,7 @@ func (d *differ) checkShards() error {
 		if err != nil {
 			return err
 		}
-		ch := start(d.m, write.Check, d.m.Root(), at)
+		ch := new(Change).start(d.m, write.Check, d.m.Root(), at)
 		ch.New = true
 		ch.Expect = write.Expect{Blind: true, Terms: []attr.Condition{d.m.Reserved.NoLiveRoot(at, d.m.Now)}}
 		d.Checks = append(d.Checks, ch)

@@ -7,7 +7,6 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
-	"github.com/itemize/itemize/internal/read/snapshot"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -47,26 +46,14 @@ func (x *indexing) entry(e *schema.Entry) write.Entry {
 		out.New = in.EntrySize(x.size, x.NewSize)
 	}
 	out.Moves = slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return x.changes(a.Name) })
-	out.Same = out.Old > 0 && out.New > 0 && !x.touches(in)
+	touches := in.All || out.Moves || slices.ContainsFunc(in.Include, x.changes)
+	out.Same = out.Old > 0 && out.New > 0 && !touches
 	// the stored item may differ from the item that was read
 	if x.Unread || x.Expect.Instead != nil || x.Expect.Version == nil && x.Expect.Old != nil {
-		out.Unread, out.Same = true, x.Kind == write.Update && !x.touches(in) &&
+		out.Unread, out.Same = true, x.Kind == write.Update && !touches &&
 			(x.Expect.Present && !x.mayMake || !e.Always())
 	}
 	return out
-}
-
-// touches reports whether the change changes anything that an index projects.
-func (x *indexing) touches(in *schema.Index) bool {
-	if in.All {
-		return true
-	}
-	for _, a := range in.Attributes() {
-		if x.changes(a.Name) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(in.Include, x.changes)
 }
 
 // changes reports whether the change gives an attribute another value.
@@ -78,14 +65,6 @@ func (x *indexing) changes(name string) bool {
 	operates := func(o item.Operation) bool { return o.Path[0] == name }
 	return slices.ContainsFunc(x.Set, is) || slices.ContainsFunc(x.Remove, is) || slices.ContainsFunc(x.Defaults, is) ||
 		slices.ContainsFunc(x.Operations, operates)
-}
-
-// before returns the size of an attribute as it was read, 0 for none.
-func (x *indexing) before(name string) int {
-	if x.Stored == nil {
-		return 0
-	}
-	return sizeOf(x.m, x.Item, x.Stored, name)
 }
 
 // size returns the size of an attribute after the change, or of a delete before it.
@@ -113,8 +92,12 @@ func (x *indexing) size(name string) int {
 	return x.before(name)
 }
 
-// sizeOf returns the size of an attribute that is stored, with its name; 0 for none.
-func sizeOf(m *model.Model, it *schema.Item, r *snapshot.Stored, name string) int {
+// before returns the size of an attribute as it was read, with its name; 0 for none.
+func (x *indexing) before(name string) int {
+	it, r := x.Item, x.Stored
+	if r == nil {
+		return 0
+	}
 	if k, ok := r.Key()[name]; ok {
 		return attr.AttributeSize(name, k)
 	}
@@ -126,11 +109,11 @@ func sizeOf(m *model.Model, it *schema.Item, r *snapshot.Stored, name string) in
 	}
 	v := r.Unknown[name]
 	switch {
-	case name == m.Reserved.StateName():
+	case name == x.m.Reserved.StateName():
 		v = r.Header.Stage
-	case name == m.Reserved.IncarnationName():
+	case name == x.m.Reserved.IncarnationName():
 		v = r.Header.Incarnation
-	case m.Reserved.Has(name, it):
+	case x.m.Reserved.Has(name, it):
 		v = r.Header.Expiry
 	}
 	return item.Assignment{Name: name, Value: v}.Size()

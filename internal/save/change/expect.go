@@ -141,7 +141,7 @@ func (x *comparing) assignment(a item.Assignment) {
 	r := x.ch.Stored
 	switch {
 	case a.Index >= 0:
-		x.attribute(a.Index)
+		x.value(x.ch.Item.Attributes[a.Index].Name, a.Index)
 	case a.Index == item.Expiry:
 		x.add(a.Name, r.Header.Expiry)
 	case a.Index == item.Indexed:
@@ -156,8 +156,8 @@ func (x *comparing) assignment(a item.Assignment) {
 // everything adds all attributes that were read.
 func (x *comparing) everything() {
 	r, it := x.ch.Stored, x.ch.Item
-	for i := range it.Attributes {
-		x.attribute(i)
+	for i, a := range it.Attributes {
+		x.value(a.Name, i)
 	}
 	for _, f := range r.Former {
 		x.former(f)
@@ -173,16 +173,6 @@ func (x *comparing) everything() {
 	}
 }
 
-// attribute adds an attribute of the kind.
-func (x *comparing) attribute(i int) {
-	name := x.ch.Item.Attributes[i].Name
-	if x.ch.Stored.Sizes[i] == 0 {
-		x.add(name, nil)
-		return
-	}
-	x.value(name, i)
-}
-
 // former adds an attribute that is stored under a former name, if its value was read under that name.
 func (x *comparing) former(f snapshot.Former) {
 	if x.ch.Stored.ReadAs(x.ch.Item, f.Attribute) == f.Name {
@@ -190,10 +180,12 @@ func (x *comparing) former(f snapshot.Former) {
 	}
 }
 
-// value adds the stored value of an attribute, which has that name.
+// value adds the stored value of an attribute, which has that name: its own, or a former one.
 func (x *comparing) value(name string, i int) {
 	r, a := x.ch.Stored, x.ch.Item.Attributes[i]
 	switch {
+	case name == a.Name && r.Sizes[i] == 0:
+		x.add(name, nil)
 	case r.Inexact[i] != nil:
 		x.add(name, r.Inexact[i])
 	case r.Packed[i] != nil: // encoding the value again may compress it in another way
@@ -275,17 +267,9 @@ func comparable(ch *Change) error {
 	if n+2 <= write.MaxTerms && (32*(n+2) <= cost.MaxExpression || ch.Longest() <= cost.MaxExpression) {
 		return nil
 	}
-	return fmt.Errorf(
-		"%s.%s: the item %s has no version, and its %[5]s compares %[4]d attributes (limit %[6]d, in %[7]d "+
-			"bytes): change fewer at once, or store versions",
-		ch.Label,
-		ch.Field,
-		ch.Place,
-		n,
-		ch.Kind,
-		write.MaxTerms-2,
-		cost.MaxExpression,
-	)
+	return fmt.Errorf("%s.%s: the item %s has no version, and its %s compares %d attributes (limit %d, in %d bytes): "+
+		"change fewer at once, or store versions",
+		ch.Label, ch.Field, ch.Place, ch.Kind, n, write.MaxTerms-2, cost.MaxExpression)
 }
 
 // Keys of elements can name a field that is in no key of the root item. If another writer changes that field, it moves

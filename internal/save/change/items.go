@@ -40,9 +40,15 @@ func (d *differ) fixedItem(it *schema.Item) {
 		}
 		return
 	}
-	r, away := d.stored(it, at)
-	for _, old := range away {
-		d.delete(it, old)
+	var r *snapshot.Stored
+	var away []*snapshot.Stored // where the entity moves away from
+	for _, x := range d.s.Items[it.Index] {
+		if x.Place == at {
+			r = x
+		} else {
+			away = append(away, x)
+			d.delete(it, x)
+		}
 	}
 	present := d.m.Present(it, d.v)
 	switch {
@@ -61,19 +67,6 @@ func (d *differ) fixedItem(it *schema.Item) {
 	default:
 		d.delete(it, r)
 	}
-}
-
-// stored returns a singleton's stored item at a place, and those of places that the entity
-// moves away from.
-func (d *differ) stored(it *schema.Item, at item.Place) (r *snapshot.Stored, away []*snapshot.Stored) {
-	for _, x := range d.s.Items[it.Index] {
-		if x.Place == at {
-			r = x
-		} else {
-			away = append(away, x)
-		}
-	}
-	return r, away
 }
 
 // changed names the fields of a singleton that are not as they were, which was not loaded.
@@ -665,7 +658,7 @@ func (d *differ) keep(it *schema.Item, r *snapshot.Stored, pos codec.Pos) {
 
 // add notes a change, unless its item would be too large, or cannot be compared.
 func (d *differ) add(ch *Change) {
-	for _, err := range []error{ch.check(), comparable(ch)} {
+	for _, err := range []error{ch.checkSize(0), comparable(ch)} {
 		if err != nil {
 			d.fail(err)
 			return

@@ -160,8 +160,17 @@ func (ch *Change) place(m *model.Model, i int) (types.AttributeValue, error) {
 // encode notes a new value of an attribute.
 func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types.AttributeValue, error) {
 	a := ch.Item.Attributes[i]
-	if _, out := extern.PointerOf(now); out {
-		return ch.elsewhere(m, i)
+	if _, out := extern.PointerOf(now); out { // each item has its own, so that what another item points to is copied
+		c := cellOf(m, ch.Item, ch.Record, i)
+		if c == nil {
+			return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it points to a large value, but no field has that "+
+				"attribute", a.Name)
+		}
+		v, err := c.External(a, m.Codecs, ch.Place, m.Now(), m.PartSize)
+		if err != nil {
+			return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
+		}
+		return ch.note(external{index: i, value: v}), nil
 	}
 	e, err := extern.Encode(now, m.Codecs, a)
 	if err != nil {
@@ -190,22 +199,6 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 func (ch *Change) note(x external) types.AttributeValue {
 	ch.external = append(slices.DeleteFunc(ch.external, func(o external) bool { return o.index == x.index }), x)
 	return x.stored()
-}
-
-// elsewhere notes a value that is not in memory: each item has its own, so that what another item points to is copied.
-func (ch *Change) elsewhere(m *model.Model, i int) (types.AttributeValue, error) {
-	a := ch.Item.Attributes[i]
-	c := cellOf(m, ch.Item, ch.Record, i)
-	if c == nil {
-		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it points to a large value, but no field has that "+
-			"attribute",
-			a.Name)
-	}
-	v, err := c.External(a, m.Codecs, ch.Place, m.Now(), m.PartSize)
-	if err != nil {
-		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
-	}
-	return ch.note(external{index: i, value: v}), nil
 }
 
 // stored returns the value as its item holds it.

@@ -104,14 +104,10 @@ func (x *Patch) Bind(live types.AttributeValue) {
 // BindNew makes the patch the one that makes the entity: its root item, which has to be missing, and its other items
 // carry the new incarnation.
 func (x *Patch) BindNew() {
-	x.made = x.token
 	x.ExpireWith(nil)
-	x.Bind(x.made)
+	x.Bind(x.token)
 	x.Make(slices.IndexFunc(x.Items, func(ch *PatchItem) bool { return ch.Root }))
 }
-
-// Made returns the incarnation that the patch gives an entity which it makes, nil if it makes none.
-func (x *Patch) Made() types.AttributeValue { return x.made }
 
 // Unbind makes the patch forget all that it knows about the entity.
 func (x *Patch) Unbind() {
@@ -161,16 +157,13 @@ func (x *Patch) Expect(guess types.AttributeValue) {
 // ExpireWith gives the items that the patch creates the expiry of the root item, as it was read; nil for a root item
 // that is created. Bind, Pin and Make apply it.
 func (x *Patch) ExpireWith(root *item.Image) {
-	expiry, inherited := x.expiry, x.inheritedExpiry()
+	expiry, inherited := x.expiry, Inherited(x.expiry)
 	if x.expiry = nil; root != nil {
 		x.expiry = root.Header.Expiry
 	}
 	x.moved = x.moved || x.Rooted() && !attr.Same(expiry, x.expiry) ||
-		slices.ContainsFunc(x.Items, (*PatchItem).inherits) && !attr.Same(inherited, x.inheritedExpiry())
+		slices.ContainsFunc(x.Items, (*PatchItem).inherits) && !attr.Same(inherited, Inherited(x.expiry))
 }
-
-// inheritedExpiry returns the expiry of the root item as it was read, in the form that other items have.
-func (x *Patch) inheritedExpiry() types.AttributeValue { return asInherited(x.expiry) }
 
 // Make has the patch make a missing item, as one of the live entity.
 func (x *Patch) Make(i int) { x.Items[i].learn(knowledge{state: isMissing, incarnation: x.live}) }
@@ -234,7 +227,7 @@ func (ch *PatchItem) Rewrite(stored item.Attributes) error {
 	}
 	k.state, k.read = k.state|asRead, r
 	ch.learn(k)
-	return ch.check()
+	return ch.checkSize(0)
 }
 
 // someToken has the size of each incarnation.
@@ -376,7 +369,7 @@ func (ch *PatchItem) Conditional() bool {
 
 // Leftover returns the delete of the leftover item under the item's key, as it was found.
 func (ch *PatchItem) Leftover(m *model.Model, stored item.Attributes) *Change {
-	d := start(m, write.Delete, ch.Item, ch.Place)
+	d := new(Change).start(m, write.Delete, ch.Item, ch.Place)
 	h := m.Reserved.Header(stored)
 	d.Expect = write.AsFound(ch.Place, h.Version, stored)
 	of := func(x *attr.Expression) string { return m.Reserved.IncarnationIs(x, h.Incarnation) }
@@ -506,11 +499,11 @@ func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (wr
 ) {
 	incarnation := root.Header.Incarnation
 	for _, r := range items { // also those whose expiry is over: that of the root item is not
-		ch := start(m, write.Update, r.Item, r.Place)
+		ch := new(Change).start(m, write.Update, r.Item, r.Place)
 		ch.Unread, ch.Expect = true, write.Expect{Blind: true, Terms: []attr.Condition{func(x *attr.Expression) string {
 			return "attribute_exists(" + x.Name(r.Table.Hash) + ") AND " + m.Reserved.OwnedBy(x, incarnation)
 		}}}
-		if a := m.Reserved.AssignExpiry(ExpiryIn(root)); a.Value != nil {
+		if a := m.Reserved.AssignExpiry(Inherited(root.Header.Expiry)); a.Value != nil {
 			ch.Set = []item.Assignment{a}
 		} else {
 			ch.Remove = []item.Assignment{a}
@@ -523,10 +516,8 @@ func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (wr
 	return writes, &guard.Request
 }
 
-// ExpiryIn returns the expiry of a root item as other items have it, nil for none. A zero time is none.
-func ExpiryIn(root *item.Image) types.AttributeValue { return asInherited(root.Header.Expiry) }
-
-func asInherited(expiry types.AttributeValue) types.AttributeValue {
+// Inherited returns the expiry of a root item as other items have it, nil for none. A zero time is none.
+func Inherited(expiry types.AttributeValue) types.AttributeValue {
 	if n, ok := expiry.(*types.AttributeValueMemberN); ok && !attr.Same(n, zeroTime) {
 		return n
 	}

@@ -31,9 +31,9 @@ type Patch struct {
 	// expiry is that of the root item as it was read last. moved reports that items have another one since Bind.
 	expiry types.AttributeValue
 	moved  bool
-	// token is the incarnation that a root item gets if the patch makes it. made is described at Made.
-	token, made types.AttributeValue
-	Items       []*PatchItem
+	// token is the incarnation that a root item gets if the patch makes it.
+	token types.AttributeValue
+	Items []*PatchItem
 	// keys are the values of the fields that keys name, as far as they are known; nil until they are asked for.
 	keys []key.Value
 	few  [1]*PatchItem // room for those of most patches
@@ -525,5 +525,5 @@ func (x *Patch) size(ch *PatchItem) error {
 		}
 	}
 	ch.Unread = ch.Kind == write.Update || ch.demand != toAdd || x.m.Reserved.Expires()
-	return ch.check()
+	return ch.checkSize(0)
 }

@@ -84,7 +84,7 @@ func (x asked) load() loaded {
 	if ch.incarnation != nil {
 		identity = append(identity, ch.Reserved.AssignIncarnation(ch.incarnation))
 	}
-	if expiry := ch.patch.inheritedExpiry(); ch.inherits() && expiry != nil {
+	if expiry := Inherited(ch.patch.expiry); ch.inherits() && expiry != nil {
 		identity = append(identity, ch.Reserved.AssignExpiry(expiry))
 	}
 	defaults := ch.Defaults

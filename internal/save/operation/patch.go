@@ -543,7 +543,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		live = root.Header.Incarnation
 	case p.makesEntity() && root == nil:
 		p.BindNew()
-		live = p.Made()
+		live, _ = p.Live()
 	case p.makesEntity(), !p.blind && (p.Puts() || p.Makes()) && !p.UpsertsRoot():
 		return false, p.env.notLive(p.sel, root, "repeat the patch")
 	}
@@ -667,7 +667,7 @@ func (p *modify) stale(ctx context.Context, root *item.Image, t *Tally) (all []*
 		if err != nil {
 			return nil, err
 		}
-		if len(stored) > 0 && !attr.Same(stored[r.Reserved.TTL], change.ExpiryIn(root)) {
+		if len(stored) > 0 && !attr.Same(stored[r.Reserved.TTL], change.Inherited(root.Header.Expiry)) {
 			all = append(all, r)
 		}
 	}
