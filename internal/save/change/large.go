@@ -131,28 +131,29 @@ func graftLarge(m *model.Model, r *snapshot.Stored, it *schema.Item, i int, now 
 	return now, attr.Same(plain, now), nil
 }
 
-// place returns the value of an attribute that may be external, as it is written. If the value is
-// unchanged, this is the stored value (nil for none). Otherwise it is a new value, which the change
-// records.
-func (ch *Change) place(m *model.Model, i int) (types.AttributeValue, error) {
+// attribute returns the value of an attribute as it is written. If a value that may be external is unchanged, this is
+// the stored value (nil for none). Otherwise it is a new value, which the change records.
+func (ch *Change) attribute(m *model.Model, i int) (types.AttributeValue, error) {
+	if !ch.Item.Attributes[i].Large.External() {
+		return encode(m, ch.Item, ch.Record, i, nil)
+	}
+	if j := slices.IndexFunc(ch.external, func(o external) bool { return o.index == i }); j >= 0 {
+		return ch.external[j].stored(), nil
+	}
 	now, err := plainly(m, ch.Item, ch.Record, i)
 	if err != nil || now == nil {
 		return nil, err
 	}
-	if ch.Stored != nil {
-		now, same, err := graftLarge(m, ch.Stored, ch.Item, i, now)
-		switch {
-		case err != nil:
-			return nil, err
-		case same:
+	switch same := false; {
+	case ch.Stored != nil:
+		if now, same, err = graftLarge(m, ch.Stored, ch.Item, i, now); same {
 			return ch.Stored.Opaque[i], nil
 		}
-		return ch.encode(m, i, now)
+	case ch.From != nil && ch.From.Plain[i] != nil:
+		now, _, err = graftLarge(m, ch.From, ch.Item, i, now)
 	}
-	if ch.From != nil && ch.From.Plain[i] != nil {
-		if now, _, err = graftLarge(m, ch.From, ch.Item, i, now); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
 	return ch.encode(m, i, now)
 }

@@ -129,20 +129,16 @@ func (d UnresolvedWrites) Late(changes []*Change) UnresolvedWrites {
 // FindApplied returns the latest unresolved write that was applied, as the item stored at a place shows, or nil.
 func (d UnresolvedWrites) FindApplied(at item.Place, stored item.Attributes) *UnresolvedWrite {
 	for _, x := range slices.Backward(d) {
-		i := slices.IndexFunc(x.Evidence,
-			func(r *write.Request) bool { return r.Place == at && x.wasApplied(r, stored) })
+		i := slices.IndexFunc(x.Evidence, func(r *write.Request) bool {
+			onlyDelete := r.Kind == write.Delete && len(x.Evidence) == 1 && !x.Movable // applied if its item is missing
+			return r.Place == at && (r.IsIdentifiable() || onlyDelete) && r.Wrote(stored)
+		})
 		if stored != nil && i >= 0 {
 			x.Shown = x.Evidence[i].IsIdentifiable()
 			return x
 		}
 	}
 	return nil
-}
-
-// wasApplied reports whether the item of one of its requests shows that the write was applied. A
-// single delete counts as applied once its item is missing.
-func (x *UnresolvedWrite) wasApplied(r *write.Request, stored item.Attributes) bool {
-	return (r.IsIdentifiable() || r.Kind == write.Delete && len(x.Evidence) == 1 && !x.Movable) && r.Wrote(stored)
 }
 
 // Applied finds out whether the write was applied: one identifiable item shows it. Without identifiable

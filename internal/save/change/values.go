@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -238,17 +237,6 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 		ch.NewSize = ch.WholeSize()
 	}
 	return nil
-}
-
-// attribute returns the value of an attribute as a put stores it.
-func (ch *Change) attribute(m *model.Model, i int) (types.AttributeValue, error) {
-	if !ch.Item.Attributes[i].Large.External() {
-		return encode(m, ch.Item, ch.Record, i, nil)
-	}
-	if j := slices.IndexFunc(ch.external, func(o external) bool { return o.index == i }); j >= 0 {
-		return ch.external[j].stored(), nil
-	}
-	return ch.place(m, i)
 }
 
 // A load gives a field that a key names the value of the key, and if an attribute holds the field as well, the value

@@ -375,19 +375,15 @@ func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tal
 		if p.entity.adoptStored(&r.Outcome) != foundNothing {
 			return true, nil
 		}
-		return false, overtaken(conflict(p.env, keys, &r.Outcome, p.entity.Fresh), &r.Outcome)
+		err := conflict(p.env, keys, &r.Outcome, p.entity.Fresh)
+		root, stored := r.Requests[0], r.Stored[0]
+		var exists *Exists // unless another writer took over the pending root item
+		if stored != nil && root.Root && errors.As(err, &exists) &&
+			(len(stored) == 0 || !root.Reserved.Header(stored).Live()) {
+			exists.Pending = "another writer began to insert or delete the entity: insert again"
+			return false, &exists.Conflict
+		}
+		return false, err
 	}
 	return false, r.Err
-}
-
-// overtaken returns the error of a refused staged insert. If another writer took over its pending root
-// item, the entity does not exist, and the error is a Conflict that says so.
-func overtaken(refusal error, o *write.Outcome) error {
-	r, stored := o.Requests[0], o.Stored[0]
-	var exists *Exists
-	if stored == nil || !r.Root || !errors.As(refusal, &exists) || len(stored) > 0 && r.Reserved.Header(stored).Live() {
-		return refusal
-	}
-	exists.Pending = "another writer began to insert or delete the entity: insert again"
-	return &exists.Conflict
 }

@@ -148,7 +148,15 @@ func (w *try) inferred() Outcome {
 // rejected returns the outcome of failed conditions. stored are the items as they are, nil for those
 // whose conditions held.
 func (w *try) rejected(stored []item.Attributes, err error) Outcome {
-	if w.wereWritten(stored) {
+	only := w.requests[0]
+	written := w.unsure && len(w.requests) == 1 && only.Kind == Delete && len(stored[0]) == 0
+	for i, r := range w.requests {
+		if !written && r.IsIdentifiable() && r.Wrote(stored[i]) {
+			r.returned(stored[i])
+			written = true
+		}
+	}
+	if written { // by an attempt whose answer was lost
 		for _, r := range w.requests {
 			w.wrote(r)
 		}
@@ -162,19 +170,6 @@ func (w *try) rejected(stored []item.Attributes, err error) Outcome {
 
 // wrote adds a request that was applied to the tally.
 func (w *try) wrote(r *Request) { w.t.wrote(r, w.how.Units(r), w.table) }
-
-// wereWritten reports whether the stored items show that the requests were applied by an
-// attempt whose answer was lost.
-func (w *try) wereWritten(stored []item.Attributes) bool {
-	for i, r := range w.requests {
-		if r.IsIdentifiable() && r.Wrote(stored[i]) {
-			r.returned(stored[i])
-			return true
-		}
-	}
-	only := w.requests[0]
-	return w.unsure && len(w.requests) == 1 && only.Kind == Delete && len(stored[0]) == 0
-}
 
 // failure is the outcome of a request that is not sent again.
 func (w *try) failure(ctx context.Context, err error) Outcome {
@@ -273,7 +268,11 @@ func (w *try) call(ctx context.Context, r *Request) (err error) {
 
 // learn notes whether an attempt that ended in an error may have been applied.
 func (w *try) learn(watch *watch, err error) {
-	w.unsure = w.unsure || watch.lost(err)
+	lost := watch.unsure
+	if !watch.seen { // unless it is known to make no retries, an attempt before may have been applied
+		lost = !refused(err) || !watch.single && retried(err)
+	}
+	w.unsure = w.unsure || lost
 	w.sent += watch.sent
 	w.retries.Last = watch.retries.Last
 	w.observed = w.observed || w.unsure && (watch.seen || !refused(err))

@@ -96,16 +96,6 @@ func (e *LateError) Error() string {
 	return "it was not sent: its deadline was " + e.NotAfter.UTC().Format(time.RFC3339)
 }
 
-// lost reports, after an error, whether an attempt may have been applied. That is so if a request was
-// sent and not refused. It is also so if the client cannot be watched, unless it is known to make no
-// retries.
-func (w *watch) lost(err error) bool {
-	if w.seen {
-		return w.unsure
-	}
-	return !refused(err) || !w.single && retried(err)
-}
-
 // refusing reports whether a status means that the request was not applied.
 func refusing(status int) bool {
 	return status >= 400 && status < 500 && status != http.StatusRequestTimeout
