@@ -16,34 +16,31 @@ import (
 	"github.com/itemize/itemize/internal/save/write"
 )
 
-// Carry is one item that another writer added to an entity under its former key. It has the requests of the transaction
-// that carries the item to the entity, and the check of the root item.
-type Carry struct{ Writes, Checks []*write.Request }
-
-// NewCarry returns the requests that carry an item that was found under a key, from. s is the entity where it is now,
-// keyFields are its key fields, and live is its incarnation, nil for none.
-func NewCarry(s *snapshot.Snapshot, f *item.Image, from, keyFields []key.Value, live types.AttributeValue) (*Carry,
-	error,
+// Carry returns the requests of the transaction that carries an item which another writer added to an entity under its
+// former key, from, to the entity, and the checks of root items. The first request puts the item. s is the entity where
+// it is now, keyFields are its key fields, and live is its incarnation, nil for none.
+func Carry(s *snapshot.Snapshot, f *item.Image, from, keyFields []key.Value, live types.AttributeValue) (
+	writes, checks []*write.Request, err error,
 ) {
 	m := s.Model
 	stored := f.Attributes()
 	if err := checkCarry(m, f, stored); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	to, err := placeOf(m, f, keyFields)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ch, err := carried(m, f, to, stored, keyFields)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	delete(ch.Put, m.Reserved.IncarnationName())
 	if live != nil {
 		m.Reserved.AssignIncarnation(live).Into(ch.Put)
 	}
 	ch.NewSize = ch.WholeSize()
-	c := &Carry{Writes: []*write.Request{&ch.Request}}
+	writes = []*write.Request{&ch.Request}
 	asFound := write.AsFound(f.Place, f.Header.Version, stored)
 	if to == f.Place { // the entity has come back to the key
 		ch.OldSize, ch.Header, ch.Expect = f.Size, f.Header, asFound
@@ -52,35 +49,34 @@ func NewCarry(s *snapshot.Snapshot, f *item.Image, from, keyFields []key.Value, 
 		d := new(Change).start(m, write.Delete, f.Kind, f.Place)
 		d.OldSize, d.Header, d.Expect = f.Size, f.Header, asFound
 		d.Entries = m.Entries(f.Kind, f.Table.Name, stored, nil)
-		c.Writes = append(c.Writes, &d.Request)
+		writes = append(writes, &d.Request)
 	}
 	at, err := m.RootPlace(m.Identity(keyFields))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	check := checkLive(m, at, live)
 	check.requireNamed(s, f.Kind)
-	c.Checks = []*write.Request{&check.Request}
+	checks = []*write.Request{&check.Request}
 	if f.Header.Incarnation != nil || to == f.Place {
-		return c, nil
+		return writes, checks, nil
 	}
 	// Without an incarnation, the item would belong to the next entity with the old key.
 	old, err := m.RootPlace(from)
 	if err != nil || old == at {
-		return c, err
+		return writes, checks, err
 	}
 	none := new(Change).start(m, write.Check, m.Root(), old)
 	none.Unread, none.Expect = true, write.Expect{Absent: true}
-	c.Checks = append(c.Checks, &none.Request)
-	return c, nil
+	return writes, append(checks, &none.Request), nil
 }
 
 // checkCarry returns an error for an item that a copy under another key would not be.
 func checkCarry(m *model.Model, f *item.Image, stored item.Attributes) error {
 	for name, v := range stored {
 		if _, out := extern.PointerOf(v); out {
-			return fmt.Errorf("%s has an external value (attribute %q), which cannot be carried: load it from there, and "+
-				"add it again", f.Place, name)
+			return fmt.Errorf("%s has an external value (attribute %q), which cannot be carried: load it from there, "+
+				"and add it again", f.Place, name)
 		}
 	}
 	for _, o := range m.Schema.KeyFields {

@@ -80,8 +80,8 @@ func Effects(changes []*Change, requests []*write.Request) []snapshot.Effect {
 	eachChange(changes, requests, func(ch *Change, r *write.Request) {
 		effects = append(effects, snapshot.Effect{
 			Place: r.Place, Item: ch.Item, Stored: ch.Stored, From: ch.From, Record: ch.Record, Pos: ch.Pos,
-			Plain:   ch.plain,
-			Deleted: r.Kind == write.Delete, Put: r.Put, Set: r.Set, Removed: r.Remove, Version: r.Token, Size: r.NewSize,
+			Plain: ch.plain, Deleted: r.Kind == write.Delete, Put: r.Put, Set: r.Set, Removed: r.Remove,
+			Version: r.Token, Size: r.NewSize,
 		})
 	})
 	return effects

@@ -108,8 +108,8 @@ func (d *differ) was(it *schema.Item, r *snapshot.Stored, old any, i int) types.
 
 // graft returns the value to store for an attribute, whose encoding is now: parts that did not change keep their
 // stored form.
-func graft(m *model.Model, it *schema.Item, r *snapshot.Stored, i int, now types.AttributeValue) (types.AttributeValue,
-	error,
+func graft(m *model.Model, it *schema.Item, r *snapshot.Stored, i int, now types.AttributeValue) (
+	types.AttributeValue, error,
 ) {
 	a := it.Attributes[i]
 	stored := r.Inexact[i]
@@ -298,8 +298,8 @@ func keyText(m *model.Model, ch *Change, src schema.Source, i int, keyFields []k
 	case err != nil:
 		return fmt.Errorf("the key could not be read back: %w", err)
 	case text.Text != back.Text:
-		return fmt.Errorf("the key could not be read back, since UnmarshalText of %s gives another value: fix the method",
-			src.Value.Type.Name)
+		return fmt.Errorf("the key could not be read back, since UnmarshalText of %s gives another value: "+
+			"fix the method", src.Value.Type.Name)
 	}
 	return nil
 }
@@ -332,8 +332,9 @@ func readable(m *model.Model, it *schema.Item, rec any, i int, v types.Attribute
 			return nil // which the key reports
 		}
 		if now, err := of(decoded); err != nil || !m.SameInKey(use.Key, use.Source, was, now) {
-			return fmt.Errorf("%s in %q would have another value than the attribute, since %s encodes another one: fix its "+
-				"methods, or do not store the field", use.Key.Sources[use.Source].Text, use.Key.Text, a.Value.Type.Name)
+			return fmt.Errorf("%s in %q would have another value than the attribute, since %s encodes another one: "+
+				"fix its methods, or do not store the field",
+				use.Key.Sources[use.Source].Text, use.Key.Text, a.Value.Type.Name)
 		}
 	}
 	return nil

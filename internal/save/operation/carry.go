@@ -192,15 +192,15 @@ func (p *save) carryItem(ctx context.Context, f *item.Image, from *oldKey, live 
 	m, latest := p.env.Model, false
 	var leftover *item.Hidden
 	for {
-		c, err := change.NewCarry(p.entity.Snapshot, f, from.at, from.to, live)
+		writes, checks, err := change.Carry(p.entity.Snapshot, f, from.at, from.to, live)
 		if err != nil {
 			return p.env.fault(err)
 		}
-		put := c.Writes[0]
+		put := writes[0]
 		if leftover != nil {
 			put.Expect.Instead = leftover
 		}
-		plan, err := write.Arrange(c.Writes, c.Checks, write.Choice{})
+		plan, err := write.Arrange(writes, checks, write.Choice{})
 		if err != nil {
 			return err
 		}

@@ -150,20 +150,6 @@ func (e *Entity) movedBefore(ctx context.Context, env *Env, d *change.Unresolved
 	return env.moved(ctx, aDelete{e.Selection, missing, e.Root(), env.Blind}, t)
 }
 
-// takeOver reports whether another writer's staged write left a root item pending, which the next plan replaces.
-func (e *Entity) takeOver(o *write.Outcome) bool {
-	for i, r := range o.Requests {
-		if !r.Root || !r.New || o.Stored[i] == nil {
-			continue
-		}
-		if h := r.Reserved.Header(o.Stored[i]); !h.Live() && !h.Moving() && !e.HiddenAt(r.Place).Is(h) {
-			e.Hide(r.Place, r.Reserved.HiddenOf(o.Stored[i]))
-			return true
-		}
-	}
-	return false
-}
-
 // refused returns the conflict of an entity, and reports whether its cause is a pending insert or delete, or leftover
 // items, which the next plan replaces.
 func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *write.Outcome, t *Tally) (retry bool,
@@ -172,11 +158,17 @@ func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *w
 	refusal := conflict(env, keys, o, e.Fresh)
 	var exists *Exists
 	if errors.As(refusal, &exists) {
-		if !e.takeOver(o) {
-			return false, refusal
+		for i, r := range o.Requests {
+			if !r.Root || !r.New || o.Stored[i] == nil {
+				continue
+			}
+			if h := r.Reserved.Header(o.Stored[i]); !h.Live() && !h.Moving() && !e.HiddenAt(r.Place).Is(h) {
+				e.Hide(r.Place, r.Reserved.HiddenOf(o.Stored[i]))
+				exists.Pending = "another writer keeps inserting or deleting it: insert again"
+				return true, &exists.Conflict
+			}
 		}
-		exists.Pending = "another writer keeps inserting or deleting it: insert again"
-		return true, &exists.Conflict
+		return false, refusal
 	}
 	of, err := search.EntityOf(env.Model, selection.Selection{Identity: env.Model.Identity(keys.KeyFields)})
 	if err != nil {

@@ -54,14 +54,14 @@ func outcomeOf(err error) write.Outcome {
 	return write.Outcome{State: write.Failed, Err: err}
 }
 
-// invisible makes an outcome that is not known a failure: whether a claim or a part was put
-// or not, the entity did not appear, and will not.
-func invisible(err error) error {
-	var s *stopped
-	if errors.As(err, &s) && s.State == write.Unknown {
-		s.State = write.Failed
+// invisible is outcomeOf of an insert before its root goes live. An outcome that is not known is a failure: whether a
+// claim or a part was put or not, the entity did not appear, and will not.
+func invisible(err error) write.Outcome {
+	o := outcomeOf(err)
+	if o.State == write.Unknown {
+		o.State = write.Failed
 	}
-	return err
+	return o
 }
 
 // insert is a staged insert under way.
@@ -87,11 +87,11 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 	}
 	in.put = make([]bool, len(in.parts))
 	if err := in.putRoot(ctx); err != nil {
-		return Result{Outcome: outcomeOf(invisible(err))}
+		return Result{Outcome: invisible(err)}
 	}
 	// Each part is put only if no item exists under its key, or only one of a deleted entity.
 	if err := p.atOnce(ctx, len(in.parts), t, in.putPart); err != nil {
-		o := outcomeOf(invisible(err))
+		o := invisible(err)
 		if o.State == write.Rejected {
 			in.undo(ctx)
 		}

@@ -57,7 +57,8 @@ func (s *Sender) Send(ctx context.Context, st *Step, t *Tally) Outcome {
 // each sends each request by itself, until one is not written.
 func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 	for i := range st.Requests {
-		if o := (&try{s: s, t: t, requests: st.Requests[i : i+1], how: st.How}).one(ctx); !o.OK() || len(st.Requests) == 1 {
+		w := &try{s: s, t: t, requests: st.Requests[i : i+1], how: st.How}
+		if o := w.one(ctx); !o.OK() || len(st.Requests) == 1 {
 			return o
 		}
 	}
