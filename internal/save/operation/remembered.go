@@ -21,7 +21,9 @@ import (
 // remember it, so that an application that repeats the transaction does not write the patches twice.
 type remembered struct {
 	requests []*write.Request
-	since    time.Time
+	// forgotten are those of patches, and raw ones: no entity keeps them as unresolved writes.
+	forgotten []*write.Request
+	since     time.Time
 
 	mu sync.Mutex // entities of one transaction may be used at once
 	// resolved reports that the caller knows that it was applied, or that it can no longer be applied.
@@ -47,6 +49,9 @@ func (x *Operation) remember(requests []*write.Request) {
 	for _, r := range requests {
 		kept := *r
 		now.requests = append(now.requests, &kept)
+		if kept.Arguments != nil && kept.Writes() {
+			now.forgotten = append(now.forgotten, &kept)
+		}
 	}
 	for _, r := range x.repeated {
 		r.mu.Lock()
@@ -72,9 +77,9 @@ func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tal
 	look := &lookup{ctx: ctx, sender: x.sender, t: t, stored: map[item.Place]item.Attributes{}}
 	now := plan.Steps[0].Requests
 	var open []*remembered
-	repeats := func(q *write.Request) bool { return write.Forgotten(q) && slices.ContainsFunc(now, q.SameArguments) }
+	repeats := func(q *write.Request) bool { return slices.ContainsFunc(now, q.SameArguments) }
 	for _, r := range all {
-		if !slices.ContainsFunc(r.requests, repeats) {
+		if !slices.ContainsFunc(r.forgotten, repeats) {
 			continue
 		}
 		followed, err := look.applied(r.followers()...)
@@ -147,19 +152,8 @@ func notShown(all []*remembered, err error) error {
 	return all[0].unknown(err)
 }
 
-// places returns the places of the transaction's patches and raw requests.
-func (r *remembered) places() []item.Place {
-	var all []item.Place
-	for _, q := range r.requests {
-		if write.Forgotten(q) {
-			all = append(all, q.Place)
-		}
-	}
-	return all
-}
-
 func (r *remembered) unknown(err error) error {
-	return &Unknown{Label: r.requests[0].Label, Items: r.places(), Patch: true, Err: &Earlier{r.since, err}}
+	return &Unknown{Label: r.requests[0].Label, Items: written(r.forgotten), Patch: true, Err: &Earlier{r.since, err}}
 }
 
 // excludedBy reports whether requests cannot be applied if the transaction is: both write one item with
@@ -192,7 +186,7 @@ func (l *lookup) refuse(r *remembered) error {
 	}
 	r.resolved.Store(true)
 	var all []string
-	for _, p := range r.places() {
+	for _, p := range written(r.forgotten) {
 		all = append(all, p.String())
 	}
 	return fmt.Errorf("%s: an unresolved transaction of %s was applied, with the patches and raw items in it (%s): "+

@@ -126,9 +126,6 @@ func (r *Request) SameArguments(o *Request) bool {
 	return r.Arguments != nil && o.Arguments != nil && reflect.DeepEqual(r.Arguments, o.Arguments)
 }
 
-// Forgotten reports whether a request writes what no entity remembers: of a patch, or raw.
-func Forgotten(r *Request) bool { return r.Arguments != nil && r.Writes() }
-
 // Attribute is an attribute's name, and a size in bytes: in Request.Indexed of the name and the value,
 // in Expect.Sizes of the value.
 type Attribute struct {
