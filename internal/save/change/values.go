@@ -154,7 +154,9 @@ func expiryOf(m *model.Model, it *schema.Item, v, rec any) types.AttributeValue 
 
 // keptExpiry returns the stored expiry of an item, unless it changed to now. old is the record as it was read. If the
 // root item has the expiry and was not loaded, the expiry did not change.
-func (d *differ) keptExpiry(it *schema.Item, r *snapshot.Stored, old any, now types.AttributeValue) types.AttributeValue {
+func (d *differ) keptExpiry(it *schema.Item, r *snapshot.Stored, old any,
+	now types.AttributeValue,
+) types.AttributeValue {
 	if it.Expiry == nil || d.m.Reserved.ListsExpiry(it) || !attr.Same(expiryOf(d.m, it, d.s.Old, old), now) {
 		return now
 	}
