@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/save/write"
@@ -44,12 +42,6 @@ func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, hidden
 		}
 	}
 	return dead, nil
-}
-
-// Holds reports whether an entity's root, live or not, has an incarnation, so that the items of that
-// incarnation are not dead. An expired root counts too, since its time to live may be extended.
-func Holds(root *item.Image, incarnation types.AttributeValue) bool {
-	return root != nil && incarnation != nil && attr.Same(root.Header.Incarnation, incarnation)
 }
 
 // takesOver reports whether an insert of the root replaces one that is unfinished, or expired, with its items.

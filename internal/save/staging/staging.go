@@ -12,6 +12,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
@@ -85,6 +87,12 @@ func isLive(root *item.Image) bool { return root != nil && !root.Expired && root
 // sameEntity reports whether two roots are of one live incarnation.
 func sameEntity(a, b *item.Image) bool {
 	return isLive(a) && isLive(b) && attr.Same(a.Header.Incarnation, b.Header.Incarnation)
+}
+
+// Holds reports whether an entity's root, live or not, has an incarnation, so that the items of that
+// incarnation are not dead. An expired root counts too, since its time to live may be extended.
+func Holds(root *item.Image, incarnation types.AttributeValue) bool {
+	return root != nil && incarnation != nil && attr.Same(root.Header.Incarnation, incarnation)
 }
 
 // Name names it in messages.
