@@ -349,7 +349,7 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 	if err = cmp.Or(failed, err); err == nil {
 		x.report.Next = ""
 	}
-	end(&tally{Tally: operation.Tally{Tally: x.Tally(), Mode: write.OneByOne}}, err)
+	end(&draft{Tally: operation.Tally{Tally: x.Tally(), Mode: write.OneByOne}}, err)
 	return x.report, err
 }
 

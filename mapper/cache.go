@@ -122,7 +122,7 @@ func (g *engine) cached(sel selection.Selection) (partition, name string) {
 }
 
 // loadCached loads through the cache.
-func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any, t *tally) (*state, error) {
+func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any, t *draft) (*state, error) {
 	partition, name := g.cached(sel)
 	found, err := g.cache.cache.Get(ctx, partition, name,
 		func(ctx context.Context, strong bool) (search.CacheValue, error) {
@@ -151,7 +151,7 @@ func (g *engine) keep(f *search.Found) search.CacheValue {
 const overhead = 512
 
 // findMany finds the selections that are not in the cache.
-func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found,
+func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o read.Options, t *draft) ([]*search.Found,
 	error,
 ) {
 	if g.cache == nil || o.Strong {

@@ -39,7 +39,7 @@ type engine struct {
 	cache     *Cache // nil for none
 	cacheName string // the prefix of its keys in the cache
 	// ended is called at the end of each call. It records the sizes and indexes that the call found.
-	ended func(*tally, error)
+	ended func(*draft, error)
 }
 
 // state is the state of an entity: its snapshot, and its unresolved writes.
@@ -126,7 +126,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 		Estimate: &estimate.Estimator{Model: m, Protocol: protocol, Sizes: sizes}, Blind: s.blind,
 	}
 	m.VersionsOnly = s.versionsOnly
-	g.ended = func(t *tally, err error) {
+	g.ended = func(t *draft, err error) {
 		t.failed(err)
 		g.env.Estimate.Observe(&t.Tally.Tally)
 	}
@@ -187,7 +187,7 @@ func isIndex(sel selection.Selection) bool { return len(sel.Parts) > 0 && sel.Pa
 // loadEntity is Mapper.Load.
 func (g *engine) loadEntity(ctx context.Context, sel selection.Selection, v any, options []ReadOption) (*state, error) {
 	settings := readSettingsOf(options)
-	var t tally
+	var t draft
 	ctx, end := g.observe(ctx, "Load")
 	if settings.Root {
 		sel = g.withRoot(sel)
@@ -225,7 +225,7 @@ func (g *engine) withRoot(sel selection.Selection) selection.Selection {
 }
 
 // load reads a selection into v, a pointer to a zero model.
-func (g *engine) load(ctx context.Context, sel selection.Selection, v any, strong bool, t *tally) (*state, error) {
+func (g *engine) load(ctx context.Context, sel selection.Selection, v any, strong bool, t *draft) (*state, error) {
 	switch {
 	case sel.Err != nil:
 		return nil, sel.Err
@@ -258,7 +258,7 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 }
 
 // findLocated reads an entity that can be on several shards.
-func (g *engine) findLocated(ctx context.Context, sel selection.Selection, o read.Options, t *tally) (*search.Found,
+func (g *engine) findLocated(ctx context.Context, sel selection.Selection, o read.Options, t *draft) (*search.Found,
 	error,
 ) {
 	found, err := g.search.FindWhere(ctx, []selection.Selection{sel}, o, &t.Tally.Tally,
@@ -273,7 +273,7 @@ func (g *engine) findLocated(ctx context.Context, sel selection.Selection, o rea
 }
 
 // findStrongly reads an entity strongly consistently.
-func (g *engine) findStrongly(ctx context.Context, sel selection.Selection, t *tally) (*search.Found, error) {
+func (g *engine) findStrongly(ctx context.Context, sel selection.Selection, t *draft) (*search.Found, error) {
 	o := read.Options{Strong: true}
 	if len(sel.Elsewhere) > 0 {
 		return g.findLocated(ctx, sel, o, t)
@@ -311,7 +311,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, options []WriteOptio
 
 // write runs an operation. If err is not nil, the operation could not be made.
 func (g *engine) write(ctx context.Context, op string, x *operation.Operation, err error) (*Receipt, error) {
-	var t tally
+	var t draft
 	ctx, end := g.observe(ctx, op)
 	if err == nil {
 		err = x.Run(ctx, &t.Tally)
@@ -342,7 +342,7 @@ func (g *engine) predict(x *operation.Operation, err error) (*Plan, error) {
 func (g *engine) update(ctx context.Context, sel selection.Selection, next func() (any, func() error),
 	options []WriteOption,
 ) (*Receipt, error) {
-	var t tally
+	var t draft
 	ctx, end := g.observe(ctx, "Update")
 	var readers change.Readers
 	var own error // error of the caller's function, which is not translated
@@ -388,7 +388,7 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 ) {
 	o := writeOptionsOf(options)
 	if s == nil && len(sel.Elsewhere) > 0 {
-		var t tally
+		var t draft
 		ctx, end := g.observe(ctx, "Delete")
 		err := g.public(operation.DeleteLocated(ctx, g.env, sel, o, &t.Tally))
 		end(&t, err)

@@ -40,7 +40,7 @@ func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[strin
 	}
 	recalled := *g.search.Protocol
 	recalled.Reader = &read.Recalled{TableOf: g.model.TableOf, Images: images}
-	var t tally
+	var t draft
 	f, err := g.search.Find(context.Background(), &recalled, sel, read.Options{Strong: true}, &t.Tally.Tally)
 	if err != nil {
 		return nil, g.public(err)

@@ -362,7 +362,7 @@ func (l *lawsOn) patch(v any) error {
 		}
 	}
 	p := patchOfNode(l.whole(v), all...).upsert()
-	return l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &tally{}))
+	return l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &draft{}))
 }
 
 // bulk inserts an entity with a bulk load.
@@ -620,7 +620,7 @@ func (l *lawsOn) absent() {
 			!missing: of[1],
 		} {
 			p := patchOfNode(l.whole(v), note).onlyIf(at, []expr.Condition{c})
-			err := l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &tally{}))
+			err := l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &draft{}))
 			if conflict := new(ConflictError); want != (err == nil) || err != nil && !errors.As(err, &conflict) {
 				l.Errorf("%v: %s is %s, and a patch if %v returns %v", l.typ, a.Name, shown(stored), c, err)
 			}
@@ -635,7 +635,7 @@ func (l *lawsOn) absent() {
 			Apply: func(any) {}, Value: av,
 		}
 		p := patchOfNode(l.whole(v), set)
-		if err := l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &tally{})); err != nil {
+		if err := l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &draft{})); err != nil {
 			l.refused("set if absent", err)
 			continue
 		}

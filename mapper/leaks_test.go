@@ -58,7 +58,7 @@ func TestNoErrorContainsStoredValues(t *testing.T) {
 				}
 			}()
 			out := f.Codec.New()
-			var tt tally
+			var tt draft
 			_, err := f.load(ctx, f.whole(v), out, true, &tt)
 			leaks.Error(t, err, "%s: load with %s", f.Schema.Label(), what)
 			if err != nil {

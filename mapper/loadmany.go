@@ -25,7 +25,7 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 	error,
 ) {
 	settings := readSettingsOf(options)
-	var t tally
+	var t draft
 	ctx, end := m.get().observe(ctx, "LoadMany")
 	sels := make([]selection.Selection, len(selections))
 	for i, s := range selections {
@@ -62,7 +62,7 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 }
 
 // loadMany reads selections and passes on how each one is decoded, except missing entities.
-func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s search.Settings, t *tally,
+func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s search.Settings, t *draft,
 	give func(i int, decode func(v any) (*state, error)) error,
 ) error {
 	var errs []error
@@ -122,7 +122,7 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 
 // findThere is findMany for selections in tables that may be missing: the result is nil for those.
 // Selections of one period are read together.
-func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found,
+func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o read.Options, t *draft) ([]*search.Found,
 	error,
 ) {
 	of := map[string][]int{}
@@ -151,7 +151,7 @@ func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o re
 }
 
 // decodeFound sets the fields of v from the found items, and returns the state.
-func (g *engine) decodeFound(ctx context.Context, f *search.Found, v any, t *tally) (*state, error) {
+func (g *engine) decodeFound(ctx context.Context, f *search.Found, v any, t *draft) (*state, error) {
 	s, err := g.search.Decode(ctx, f, v, &t.Tally.Tally)
 	if err != nil {
 		return nil, err

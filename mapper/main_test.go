@@ -114,7 +114,7 @@ func (f *fixture) whole(v any) selection.Selection {
 // read loads the entity of a value.
 func (f *fixture) read(v any) (any, *state, error) {
 	out := f.Codec.New()
-	var t tally
+	var t draft
 	s, err := f.load(context.Background(), f.whole(v), out, true, &t)
 	leaks.Error(f, err, "%s: load", f.Schema.Label())
 	return out, s, err

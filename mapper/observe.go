@@ -45,7 +45,7 @@ func Observe(o Observer) Option {
 }
 
 // observe begins a call.
-func (g *engine) observe(ctx context.Context, op string) (context.Context, func(t *tally, err error)) {
+func (g *engine) observe(ctx context.Context, op string) (context.Context, func(t *draft, err error)) {
 	if len(g.observers) == 0 {
 		return usable(ctx), g.ended
 	}
@@ -78,15 +78,15 @@ func tablesOf(tables []*item.Table) []string {
 }
 
 // observe begins a call. ended is called first at its end.
-func observe(ctx context.Context, observers []Observer, c Call, ended func(*tally, error)) (context.Context,
-	func(t *tally, err error),
+func observe(ctx context.Context, observers []Observer, c Call, ended func(*draft, error)) (context.Context,
+	func(t *draft, err error),
 ) {
 	ctx = usable(ctx)
 	ends := make([]func(*Receipt, error), len(observers))
 	for i, o := range observers {
 		ctx, ends[i] = o.Begin(ctx, c)
 	}
-	return ctx, func(t *tally, err error) {
+	return ctx, func(t *draft, err error) {
 		ended(t, err)
 		for _, end := range slices.Backward(ends) {
 			end(t.receipt(), err)

@@ -270,7 +270,7 @@ func (p entityPatch) exec(ctx context.Context, m any, options []WriteOption) (*R
 	if g == nil {
 		return &Receipt{}, errNoMapper
 	}
-	var t tally
+	var t draft
 	ctx, end := g.observe(ctx, "Patch")
 	err := g.public(g.writePatch(ctx, p, writeOptionsOf(options), &t))
 	end(&t, err)
@@ -294,7 +294,7 @@ func (p entityPatch) spec(g *engine) operation.PatchSpec {
 	return operation.PatchSpec{Selection: p.selection(g), Changes: p.changes, Returns: len(p.returns) > 0}
 }
 
-func (g *engine) writePatch(ctx context.Context, p entityPatch, o operation.Options, t *tally) error {
+func (g *engine) writePatch(ctx context.Context, p entityPatch, o operation.Options, t *draft) error {
 	returned, err := operation.PatchLocated(ctx, g.env, p.spec(g), o, &t.Tally)
 	if err != nil || returned == nil {
 		return err

@@ -64,7 +64,7 @@ func (f *fixture) putForeign(r *rand.Rand, whole selection.Selection, stored []i
 			}
 		}
 		put()
-		if _, err := f.load(ctx, whole, f.Codec.New(), true, &tally{}); err != nil {
+		if _, err := f.load(ctx, whole, f.Codec.New(), true, &draft{}); err != nil {
 			if _, err := client.DeleteItem(ctx,
 				&dynamodb.DeleteItemInput{TableName: &near.Table.Name, Key: near.Key()}); err != nil {
 				f.Fatal(err)
@@ -103,7 +103,7 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 			if err != nil {
 				f.Fatalf("%s: %v", f.Schema.Label(), err)
 			}
-			var t tally
+			var t draft
 			if _, err := f.load(ctx, sel, f.Codec.New(), strong, &t); err != nil {
 				f.Fatalf("%s: %v", f.Schema.Label(), err)
 			}
@@ -116,7 +116,7 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 		check(s, whole, r.IntN(2) == 0)
 		f.putForeign(r, whole, stored)
 		sel := f.partOf(r, whole, stored)
-		var t tally
+		var t draft
 		out := f.Codec.New()
 		part, err := f.load(ctx, sel, out, r.IntN(2) == 0, &t)
 		if err != nil {

@@ -50,7 +50,7 @@ func (g *engine) Run(ctx context.Context, r search.Request, u *read.Usage) iter.
 	return func(yield func(search.Hit, error) bool) {
 		ctx, end := g.observe(ctx, "Query")
 		x, err := g.search.New(r, u)
-		defer func() { end(tallyOf(u), err) }()
+		defer func() { end(draftOf(u), err) }()
 		if err == nil {
 			if err = x.Hits(ctx, func(h search.Hit) bool { return yield(h, nil) }); err == nil {
 				g.env.Estimate.Answers.Observe(x, r, x.Answers(), u.Requests, u.Consumed)
@@ -70,7 +70,7 @@ func (g *engine) Page(ctx context.Context, r search.Request, u *read.Usage) ([]s
 	if err != nil {
 		err = g.public(err)
 	}
-	end(tallyOf(u), err)
+	end(draftOf(u), err)
 	return hits, next, err
 }
 
@@ -126,8 +126,8 @@ func (g *engine) Search(r search.Request, u *read.Usage) (*search.Search, error)
 // Begin starts the observers of a query.
 func (g *engine) Begin(ctx context.Context) (context.Context, func(*read.Usage, error)) {
 	ctx, end := g.observe(ctx, "Query")
-	return ctx, func(u *read.Usage, err error) { end(tallyOf(u), err) }
+	return ctx, func(u *read.Usage, err error) { end(draftOf(u), err) }
 }
 
 // Deliver writes the receipt of a read.
-func (g *engine) Deliver(s search.Settings, u *read.Usage) { deliver(s, tallyOf(u)) }
+func (g *engine) Deliver(s search.Settings, u *read.Usage) { deliver(s, draftOf(u)) }

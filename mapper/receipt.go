@@ -73,16 +73,16 @@ type Receipt struct {
 	// Throttled are the reasons of a write that ended with a *ThrottledError. Retries that succeeded are not counted.
 	Throttled []ThrottlingReason `json:"throttled,omitempty"`
 
-	tally *tally // nil for a receipt of nothing
+	draft *draft // nil for a receipt of nothing
 }
 
 // Predicted lists the requests that were sent, with their predicted cost. It is made at each call, so that writes whose
 // receipts nobody reads do not pay for it. A receipt that is kept therefore keeps the written items in memory.
 func (r *Receipt) Predicted() *Plan {
-	if r.tally == nil {
+	if r.draft == nil {
 		return &Plan{}
 	}
-	return r.tally.plan()
+	return r.draft.plan()
 }
 
 // MarshalJSON returns the receipt as JSON, with the plan. A receipt that is read from JSON has no plan.
@@ -127,7 +127,7 @@ func (r Receipt) String() string {
 
 // charged adds the predicted and consumed units. If they disagree, it says which is which.
 func (r *Receipt) charged(b *strings.Builder, p *Plan) {
-	wcu := r.tally.WCU // without those of refused writes, which DynamoDB does not report
+	wcu := r.draft.WCU // without those of refused writes, which DynamoDB does not report
 	reads := p.RCU.Max > 0 || r.Consumed.RCU > 0 || p.Mode == "read"
 	writes := wcu.Max > 0 || r.Consumed.WCU > 0 || !reads
 	predicted := kinds(writes, reads, wcu, p.RCU)
@@ -135,7 +135,7 @@ func (r *Receipt) charged(b *strings.Builder, p *Plan) {
 	if len(r.Consumed.Indexes) > 0 {
 		consumed += r.byIndex()
 	}
-	if wcu.Contains(r.Consumed.WCU-r.tally.undeclared()) && p.RCU.Contains(r.Consumed.RCU) {
+	if wcu.Contains(r.Consumed.WCU-r.draft.undeclared()) && p.RCU.Contains(r.Consumed.RCU) {
 		b.WriteString(predicted)
 		p.details(b)
 		b.WriteString("; consumed " + consumed)
@@ -159,15 +159,15 @@ func (r *Receipt) byIndex() string {
 			text += ","
 		}
 		text += " " + name + " " + cost.Exactly(r.Consumed.Indexes[name]).String()
-		if _, declared := r.tally.Predicted[name]; !declared {
+		if _, declared := r.draft.Predicted[name]; !declared {
 			text += " (the model does not declare it)"
 		}
 	}
 	return text
 }
 
-// tally collects the requests and costs of an operation, for its receipt.
-type tally struct {
+// draft collects the requests and costs of an operation, for its receipt.
+type draft struct {
 	operation.Tally
 	// skipped and throttled are described at Receipt.
 	skipped   []string
@@ -175,14 +175,14 @@ type tally struct {
 }
 
 // skip records a skipped table.
-func (t *tally) skip(table string) {
+func (t *draft) skip(table string) {
 	if !slices.Contains(t.skipped, table) {
 		t.skipped = append(t.skipped, table)
 	}
 }
 
 // skips reports whether an error means that tables of a period are missing, and records them.
-func (t *tally) skips(err error) bool {
+func (t *draft) skips(err error) bool {
 	var missing *request.Missing
 	if !errors.As(err, &missing) || missing.Tables[0].Period == "" {
 		return false
@@ -193,23 +193,23 @@ func (t *tally) skips(err error) bool {
 	return true
 }
 
-// tallyOf returns the tally of a read.
-func tallyOf(u *read.Usage) *tally {
-	var t tally
+// draftOf returns the draft of a read.
+func draftOf(u *read.Usage) *draft {
+	var t draft
 	t.AddRead(u.Requests, u.Predicted, u.Consumed)
 	t.skipped = u.Skipped
 	return &t
 }
 
 // failed records the reasons of the error of a throttled call.
-func (t *tally) failed(err error) {
+func (t *draft) failed(err error) {
 	if throttled := new(*ThrottledError); err != nil && errors.As(err, throttled) {
 		t.throttled = (*throttled).Reasons
 	}
 }
 
 // receipt returns the receipt of the requests so far.
-func (t *tally) receipt() *Receipt {
+func (t *draft) receipt() *Receipt {
 	return &Receipt{
 		Refused: t.Refused,
 		Consumed: Consumed{
@@ -218,12 +218,12 @@ func (t *tally) receipt() *Receipt {
 		LeftBehind: keysOf(
 			t.LeftBehind,
 		), Carried: keysOf(t.Carried), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped,
-		Throttled: t.throttled, tally: t,
+		Throttled: t.throttled, draft: t,
 	}
 }
 
 // plan returns the requests that were sent as plans show them.
-func (t *tally) plan() *Plan {
+func (t *draft) plan() *Plan {
 	mode := string(t.Mode)
 	if mode == "" {
 		mode = modeOf(t.Requests, len(t.Items))
@@ -242,7 +242,7 @@ func (t *tally) plan() *Plan {
 }
 
 // undeclared returns the WCU of indexes that the model does not declare.
-func (t *tally) undeclared() float64 {
+func (t *draft) undeclared() float64 {
 	sum := 0.0
 	for name, n := range t.Indexes {
 		if _, declared := t.Predicted[name]; !declared {
@@ -334,12 +334,12 @@ func receive(r *Receipt) func(*write.Tally, []string) {
 		return nil
 	}
 	return func(t *write.Tally, skipped []string) {
-		*r = *(&tally{Tally: operation.Tally{Tally: *t}, skipped: skipped}).receipt()
+		*r = *(&draft{Tally: operation.Tally{Tally: *t}, skipped: skipped}).receipt()
 	}
 }
 
 // deliver passes the cost of a read to the caller, if requested.
-func deliver(s search.Settings, t *tally) {
+func deliver(s search.Settings, t *draft) {
 	if s.Receive != nil {
 		s.Receive(&t.Tally.Tally, t.skipped)
 	}

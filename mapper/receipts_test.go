@@ -31,7 +31,7 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 		values, states := make([]any, 2), make([]*state, 2)
 		for i := range values {
 			values[i] = f.Codec.New()
-			var t tally
+			var t draft
 			s, err := f.load(ctx, f.whole(v), values[i], true, &t)
 			if err != nil {
 				f.Fatalf("%s: %v", f.Schema.Label(), err)
@@ -42,7 +42,7 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 			f.gen.Edit(values[i])
 			option := []WriteOption{Independent(), ExactlyOnce(), nil}[r.IntN(3)]
 			receipt, err := f.again(s, values[i], option)
-			predicted, reported := receipt.tally.WCU, receipt.Consumed.WCU
+			predicted, reported := receipt.draft.WCU, receipt.Consumed.WCU
 			if !predicted.Contains(reported) || predicted.Expected < predicted.Min ||
 				predicted.Expected > predicted.Max {
 				f.Errorf("%s: %v, %v", f.Schema.Label(), receipt, err)
@@ -120,7 +120,7 @@ func TestReceiptsHold(t *testing.T) {
 // The receipt of a call that has written nothing lists nothing, in JSON too.
 func TestReceiptWithoutItems(t *testing.T) {
 	t.Parallel()
-	r := (&tally{}).receipt()
+	r := (&draft{}).receipt()
 	text, err := json.Marshal(r)
 	if r.Predicted().Items != nil || r.Predicted().Alternatives != nil || err != nil ||
 		!strings.Contains(string(text), `"items":null`) {

@@ -74,7 +74,7 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 				o.scan(&settings)
 			}
 		}
-		var t tally
+		var t draft
 		ctx, end := m.get().observe(ctx, "Scan")
 		ended := false
 		var failed error
@@ -100,7 +100,7 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 }
 
 // scan checks the settings and scans.
-func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(*search.Found) bool) error {
+func (g *engine) scan(ctx context.Context, s *scanSettings, t *draft, give func(*search.Found) bool) error {
 	switch {
 	case s.segments < 0 || s.segments > 1_000_000:
 		return g.model.Errorf("Segments is %d: DynamoDB takes 1 to 1000000", s.segments)

@@ -57,7 +57,7 @@ type Part struct {
 // be resolved any more, the error is an *OutcomeUnknownError. Without an entity in the transaction
 // nothing is remembered.
 func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
-	var t tally
+	var t draft
 	x, err := newTransaction(parts)
 	if err != nil {
 		return t.receipt(), err
@@ -265,7 +265,7 @@ func same(a, b any) bool {
 }
 
 // observe begins a call for each observer of the mappers, once.
-func (x *transaction) observe(ctx context.Context, op string) (context.Context, func(t *tally, err error)) {
+func (x *transaction) observe(ctx context.Context, op string) (context.Context, func(t *draft, err error)) {
 	var labels, tables []string
 	var observers []Observer
 	for _, g := range x.engines {
@@ -285,10 +285,10 @@ func (x *transaction) observe(ctx context.Context, op string) (context.Context, 
 }
 
 // ended records the sizes of items, and the indexes that the transaction found, for each model.
-func (x *transaction) ended(t *tally, err error) {
+func (x *transaction) ended(t *draft, err error) {
 	t.failed(err)
 	for _, g := range x.engines {
-		var of []write.Done
+		var of []write.Applied
 		for _, d := range t.Items {
 			if d.Label == g.model.Label() {
 				of = append(of, d)

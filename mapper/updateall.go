@@ -50,7 +50,7 @@ import (
 // The receipt has the cost of all tries. If the outcome is unknown (*OutcomeUnknownError), update is not
 // called again. The values are those that update has left, also if the write failed.
 func UpdateAll(ctx context.Context, update func() error, parts ...Part) (*Receipt, error) {
-	var t tally
+	var t draft
 	u, err := newUpdates(update, parts)
 	if err != nil {
 		return t.receipt(), err
@@ -220,7 +220,7 @@ func (u *updates) label() string {
 }
 
 // run reads, updates and writes, and repeats all after a conflict with an entity that was read.
-func (u *updates) run(ctx context.Context, t *tally) error {
+func (u *updates) run(ctx context.Context, t *draft) error {
 	return operation.Repeat(ctx, u.label(), func() error {
 		u.own, u.last = nil, nil
 		if err := u.readAll(ctx, t); err != nil {
@@ -234,7 +234,7 @@ func (u *updates) run(ctx context.Context, t *tally) error {
 }
 
 // readAll reads the entities into their values, as they were at one moment. If they were not, the error is a conflict.
-func (u *updates) readAll(ctx context.Context, t *tally) error {
+func (u *updates) readAll(ctx context.Context, t *draft) error {
 	found, requests, err := u.find(ctx, t)
 	if err != nil {
 		return err
@@ -261,7 +261,7 @@ func (u *updates) readAll(ctx context.Context, t *tally) error {
 }
 
 // readAgain reads the entities again. If nothing has changed, they were as they are between the two reads.
-func (u *updates) readAgain(ctx context.Context, t *tally) error {
+func (u *updates) readAgain(ctx context.Context, t *draft) error {
 	again, _, err := u.find(ctx, t)
 	if err != nil {
 		return err
@@ -276,7 +276,7 @@ func (u *updates) readAgain(ctx context.Context, t *tally) error {
 
 // find reads the items of all entities. If they are read in one transaction, requests are those that were sent at its
 // end: more of them say that items were read later.
-func (u *updates) find(ctx context.Context, t *tally) (found []*search.Found, requests int, err error) {
+func (u *updates) find(ctx context.Context, t *draft) (found []*search.Found, requests int, err error) {
 	if u.atOnce {
 		return u.findAtOnce(ctx, t)
 	}
@@ -291,7 +291,7 @@ func (u *updates) find(ctx context.Context, t *tally) (found []*search.Found, re
 }
 
 // findAtOnce reads all entities in one transaction. Only items of unfinished writes need more reads.
-func (u *updates) findAtOnce(ctx context.Context, t *tally) (found []*search.Found, requests int, err error) {
+func (u *updates) findAtOnce(ctx context.Context, t *draft) (found []*search.Found, requests int, err error) {
 	sets := make([]read.Set, len(u.reads))
 	for i, p := range u.reads {
 		sets[i] = read.Set{Reader: p.engine.reader, Parts: p.update.sel.Parts}
@@ -320,7 +320,7 @@ func (u *updates) findAtOnce(ctx context.Context, t *tally) (found []*search.Fou
 
 // write writes all parts in one transaction. If it is refused because of an entity that was read, the error is a
 // conflict, which is repeated. If it is refused because of another part, the error ends the update.
-func (u *updates) write(ctx context.Context, t *tally) error {
+func (u *updates) write(ctx context.Context, t *draft) error {
 	parts := slices.Clone(u.parts)
 	for i, p := range parts {
 		if x, g := p.update, p.engine; x != nil {

@@ -77,7 +77,7 @@ func (s *Sizes) Loaded(x *snapshot.Snapshot) {
 
 // Written records the sizes of items that were written. The size of an item that was not read follows from its consumed
 // capacity.
-func (s *Sizes) Written(all []write.Done) {
+func (s *Sizes) Written(all []write.Applied) {
 	for i := range all {
 		r := &all[i]
 		it := r.Item

@@ -57,7 +57,7 @@ func (s *Sender) Send(ctx context.Context, st *Step, t *Tally) Outcome {
 // each sends each request by itself, until one is not written.
 func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 	for i := range st.Requests {
-		w := &try{s: s, t: t, requests: st.Requests[i : i+1], how: st.How}
+		w := &sending{s: s, t: t, requests: st.Requests[i : i+1], how: st.How}
 		if o := w.one(ctx); !o.OK() || len(st.Requests) == 1 {
 			return o
 		}
@@ -70,7 +70,7 @@ func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 func (s *Sender) atOnce(ctx context.Context, st *Step, t *Tally) Outcome {
 	tallies, outcomes := make([]Tally, len(st.Requests)), make([]Outcome, len(st.Requests))
 	err := request.AtOnce(ctx, len(st.Requests), func(ctx context.Context, i int) error {
-		outcomes[i] = (&try{s: s, t: &tallies[i], requests: st.Requests[i : i+1], how: st.How}).one(ctx)
+		outcomes[i] = (&sending{s: s, t: &tallies[i], requests: st.Requests[i : i+1], how: st.How}).one(ctx)
 		return outcomes[i].Err
 	})
 	t.AddAll(tallies)
@@ -87,20 +87,20 @@ func (s *Sender) atOnce(ctx context.Context, st *Step, t *Tally) Outcome {
 
 // One sends one request, as a plain conditional call.
 func (s *Sender) One(ctx context.Context, r *Request, t *Tally) Outcome {
-	return (&try{s: s, t: t, requests: []*Request{r}, how: Each}).one(ctx)
+	return (&sending{s: s, t: t, requests: []*Request{r}, how: Each}).one(ctx)
 }
 
 // Once sends a request a single time, unless it was refused for a reason that passes: where
 // its answer is lost the outcome is not known. watched reports whether the client took the
 // option that keeps it from sending the request again.
 func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, watched bool) {
-	w := &try{s: s, t: t, requests: []*Request{r}, how: Each, once: true}
+	w := &sending{s: s, t: t, requests: []*Request{r}, how: Each, once: true}
 	o = w.one(ctx)
 	return o, w.watched
 }
 
-// try is one step that is being sent, as often as it takes.
-type try struct {
+// sending is one step that is being sent, as often as it takes.
+type sending struct {
 	s        *Sender
 	t        *Tally
 	requests []*Request
@@ -120,7 +120,7 @@ type try struct {
 }
 
 // one sends the only request, as often as it takes.
-func (w *try) one(ctx context.Context) Outcome {
+func (w *sending) one(ctx context.Context) Outcome {
 	r := w.requests[0]
 	for {
 		err := w.call(ctx, r)
@@ -141,14 +141,14 @@ func (w *try) one(ctx context.Context) Outcome {
 }
 
 // inferred is the outcome of requests that stored items show to be applied.
-func (w *try) inferred() Outcome {
+func (w *sending) inferred() Outcome {
 	only := len(w.requests) == 1 && w.requests[0].Kind == Delete
 	return Outcome{State: Written, Requests: w.requests, Inferred: only}
 }
 
 // rejected returns the outcome of failed conditions. stored are the items as they are, nil for those
 // whose conditions held.
-func (w *try) rejected(stored []item.Attributes, err error) Outcome {
+func (w *sending) rejected(stored []item.Attributes, err error) Outcome {
 	only := w.requests[0]
 	written := w.unsure && len(w.requests) == 1 && only.Kind == Delete && len(stored[0]) == 0
 	for i, r := range w.requests {
@@ -170,10 +170,10 @@ func (w *try) rejected(stored []item.Attributes, err error) Outcome {
 }
 
 // wrote adds a request that was applied to the tally.
-func (w *try) wrote(r *Request) { w.t.wrote(r, w.how.Units(r), w.table) }
+func (w *sending) wrote(r *Request) { w.t.wrote(r, w.how.Units(r), w.table) }
 
 // failure is the outcome of a request that is not sent again.
-func (w *try) failure(ctx context.Context, err error) Outcome {
+func (w *sending) failure(ctx context.Context, err error) Outcome {
 	err = w.retries.Explain(err)
 	o := Outcome{State: Failed, Requests: w.requests, Err: w.s.explained(ctx, w.requests, err)}
 	if w.unsure {
@@ -183,7 +183,7 @@ func (w *try) failure(ctx context.Context, err error) Outcome {
 }
 
 // retry decides, after an error that no condition explains, whether a request is sent again, and waits before that.
-func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Outcome) {
+func (w *sending) retry(ctx context.Context, r *Request, err error) (done bool, o Outcome) {
 	var conflict *types.TransactionConflictException
 	single := w.once || r.Counts()
 	switch {
@@ -208,7 +208,7 @@ func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Ou
 }
 
 // call sends a request once.
-func (w *try) call(ctx context.Context, r *Request) (err error) {
+func (w *sending) call(ctx context.Context, r *Request) (err error) {
 	if !r.NotAfter.IsZero() && w.s.Now().After(r.NotAfter) {
 		return &LateError{r.NotAfter}
 	}
@@ -268,7 +268,7 @@ func (w *try) call(ctx context.Context, r *Request) (err error) {
 }
 
 // learn notes whether an attempt that ended in an error may have been applied.
-func (w *try) learn(watch *watch, err error) {
+func (w *sending) learn(watch *watch, err error) {
 	lost := watch.unsure
 	if !watch.seen { // unless it is known to make no retries, an attempt before may have been applied
 		lost = !refused(err) || !watch.single && retried(err)
@@ -293,7 +293,7 @@ var errLost = errors.New("an answer was lost, and the item has another version: 
 // look reads, strongly consistent, the item of a request whose answer was lost. done is true if the
 // item shows the outcome. It is false if the item is as it was before, so that the request may be sent
 // again.
-func (w *try) look(ctx context.Context, r *Request) (done bool, o Outcome) {
+func (w *sending) look(ctx context.Context, r *Request) (done bool, o Outcome) {
 	stored, err := w.s.Stored(ctx, r, w.t)
 	switch {
 	case err != nil:

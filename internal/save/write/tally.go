@@ -14,7 +14,7 @@ import (
 // Tally is the number of requests of an operation, their predicted cost, and the cost that DynamoDB
 // reported.
 type Tally struct {
-	Items    []Done
+	Items    []Applied
 	Requests int
 	// WCU and RCU are the predicted units of the applied requests, in tables and indexes. Refused are
 	// the WCU of writes whose condition failed, which DynamoDB charges and does not report.
@@ -31,11 +31,11 @@ type Tally struct {
 	// Objects are the requests to S3.
 	Objects cost.Objects
 
-	few [1]Done // room for those of most operations
+	few [1]Applied // room for those of most operations
 }
 
-// Done is a request that was applied, with its price in WCU.
-type Done struct {
+// Applied is a request that was applied, with its price in WCU.
+type Applied struct {
 	*Request
 	WCU cost.Units
 	// Table is the table's charge alone, as DynamoDB reported it; 0 if it is unknown.
@@ -99,7 +99,7 @@ func (t *Tally) wrote(r *Request, wcu cost.Units, table float64) {
 	if t.Items == nil {
 		t.Items = t.few[:0]
 	}
-	t.Items = append(t.Items, Done{r, wcu, table})
+	t.Items = append(t.Items, Applied{r, wcu, table})
 	t.WCU = t.WCU.Add(wcu)
 	for i := range r.Entries {
 		e := &r.Entries[i]

@@ -21,7 +21,7 @@ import (
 // for ten minutes, whatever became of the answer (API Reference, TransactWriteItems). Where
 // an attempt's answer was lost, a later refusal is not final: the first copy may yet arrive.
 func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
-	w := &try{s: s, t: t, requests: st.Requests, how: st.How}
+	w := &sending{s: s, t: t, requests: st.Requests, how: st.How}
 	in := &dynamodb.TransactWriteItemsInput{
 		ClientRequestToken:     aws.String(rand.Text()),
 		ReturnConsumedCapacity: byIndex,
@@ -51,7 +51,7 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 }
 
 // callAll sends a transaction once.
-func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput, st *Step) error {
+func (w *sending) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput, st *Step) error {
 	watch := watch{single: w.s.Single, codec: w.s.Wire}
 	touch(st.Requests)
 	out, err := w.s.Client.TransactWriteItems(ctx, in, watch.options(watch.option)...)
@@ -84,7 +84,7 @@ func touch(requests []*Request) {
 
 // reasons returns the stored items of the requests whose conditions failed. An item that does not exist
 // is empty and not nil.
-func (w *try) reasons(err error, st *Step) (stored []item.Attributes, failed bool) {
+func (w *sending) reasons(err error, st *Step) (stored []item.Attributes, failed bool) {
 	var canceled *types.TransactionCanceledException
 	if !errors.As(err, &canceled) {
 		return nil, false

@@ -55,7 +55,7 @@ func reached(root string) ([]reach, error) {
 		for _, f := range []struct{ of, name string }{
 			{"engine", c.method},
 			{"engine", "observe"},
-			{"tally", "receipt"},
+			{"draft", "receipt"},
 		} {
 			w.from(w.method(types.NewPointer(mapper.Type(f.of).Type()), mapper.Pkg, f.name))
 		}
