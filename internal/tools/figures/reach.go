@@ -26,7 +26,7 @@ type reach struct {
 // mapperCalls are calls of a mapper: the method of its engine, and the kind of part. All of them are
 // observed, and make a receipt.
 var mapperCalls = []struct{ call, method, part string }{
-	{"save", "save", "save"}, {"load", "load", ""}, {"query", "Page", ""}, {"patch", "patch", "modify"},
+	{"save", "save", "save"}, {"load", "load", ""}, {"query", "Page", ""}, {"patch", "writePatch", "modify"},
 }
 
 const modulePath = "github.com/itemize/itemize"
@@ -57,7 +57,11 @@ func reached(root string) ([]reach, error) {
 			{"engine", "observe"},
 			{"draft", "receipt"},
 		} {
-			w.from(w.method(types.NewPointer(mapper.Type(f.of).Type()), mapper.Pkg, f.name))
+			m := w.method(types.NewPointer(mapper.Type(f.of).Type()), mapper.Pkg, f.name)
+			if m == nil {
+				return nil, fmt.Errorf("%s.%s: package mapper has no such method: correct mapperCalls", f.of, f.name)
+			}
+			w.from(m)
 		}
 		out = append(out, reach{c.call, len(w.packages), len(w.files), len(w.functions)})
 	}
