@@ -16,12 +16,12 @@ import (
 	"github.com/itemize/itemize/internal/save/write"
 )
 
-// Carry returns the requests of the transaction that carries an item which another writer added to an entity under its
-// former key, from, to the entity, and the checks of root items. The first request puts the item. s is the entity where
-// it is now, keyFields are its key fields, and live is its incarnation, nil for none.
+// Carry returns the transaction that carries another writer's item from an entity's former key to the entity; the
+// first write puts the item, and checks are of root items.
 func Carry(s *snapshot.Snapshot, f *item.Image, from, keyFields []key.Value, live types.AttributeValue) (
 	writes, checks []*write.Request, err error,
 ) {
+	// s is the entity where it is now, keyFields are its key fields, and live is its incarnation, nil for none.
 	m := s.Model
 	stored := f.Attributes()
 	if err := checkCarry(m, f, stored); err != nil {

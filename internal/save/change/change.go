@@ -87,14 +87,14 @@ func Effects(changes []*Change, requests []*write.Request) []snapshot.Effect {
 	return effects
 }
 
-// eachChange calls f with each request that writes an item of a change, and with that change. A step of
-// a staged write has other requests than the changes, for the same items.
+// eachChange calls f with each request that writes an item of a change, and with that change.
 func eachChange(changes []*Change, requests []*write.Request, f func(*Change, *write.Request)) {
 	next := 0 // requests are mostly in the order of the changes
 	for _, r := range requests {
 		if r.Item == nil || !r.Writes() {
 			continue
 		}
+		// by place: a step of a staged write has other requests than the changes, for the same items
 		for n := range changes {
 			if i := (next + n) % len(changes); changes[i].Place == r.Place {
 				f(changes[i], r)

@@ -26,8 +26,7 @@ type Deletion struct {
 	keyFields []key.Value
 }
 
-// NewDeletion returns the removal of a selection. It refuses those that cannot be deleted:
-// of several entities, and of a root without the rest.
+// NewDeletion returns the removal of a selection, unless it selects several entities, or a root without the rest.
 func NewDeletion(m *model.Model, sel selection.Selection, staged bool) (*Deletion, error) {
 	switch {
 	case sel.Err != nil:
@@ -97,8 +96,7 @@ func (del *Deletion) Loaded(s *snapshot.Snapshot) {
 	}
 }
 
-// Found replaces the deletes by those of items as they were read. It returns the root,
-// nil for none.
+// Found replaces the deletes by those of items as they were read, and returns the root, nil for none.
 func (del *Deletion) Found(images []item.Image) *item.Image {
 	del.Root, del.Rest = nil, nil
 	var root *item.Image
@@ -182,13 +180,13 @@ func (del *Deletion) Belongs(f *item.Image) bool {
 	return Belongs(del.m, f, del.Selection.Identity, del.keyFields)
 }
 
-// Added returns the items that other writers added to an entity before its root item was deleted: those
-// of its incarnation, own. Items without an incarnation belong to it if it had none, and no root item
-// exists. Of an entity that exists there are none.
+// Added returns the items of an incarnation, own, that other writers added to an entity before its root item was
+// deleted.
 func (del *Deletion) Added(own types.AttributeValue, found []item.Image) []item.Image {
 	at := slices.IndexFunc(found,
 		func(f item.Image) bool { return f.Kind != nil && del.m.IsRoot(f.Kind) && del.Belongs(&f) })
 	rooted := at >= 0
+	// Of an entity that exists there are none.
 	if rooted && attr.Same(own, found[at].Header.Incarnation) {
 		return nil
 	}
@@ -197,6 +195,7 @@ func (del *Deletion) Added(own types.AttributeValue, found []item.Image) []item.
 		f := &found[i]
 		switch {
 		case !del.Belongs(f) || del.m.IsRoot(f.Kind):
+		// Items without an incarnation belong to the entity if it had none, and no root item exists.
 		case !attr.Same(own, f.Header.Incarnation), own == nil && rooted:
 		default:
 			all = append(all, *f)
@@ -216,10 +215,10 @@ func (del *Deletion) Check() error {
 	return nil
 }
 
-// Belongs reports whether an item belongs to an entity, or is a leftover item of one. Its key must
-// agree with the identity. The key of an item without an incarnation must also agree with the other key
-// fields, as far as they are known.
+// Belongs reports whether an item belongs to an entity, or is a leftover item of one: its key agrees with the
+// identity, and without an incarnation also with keyFields.
 func Belongs(m *model.Model, f *item.Image, identity, keyFields []key.Value) bool {
+	// keyFields has the other key fields, as far as they were read
 	return f.Kind != nil && m.Agrees(f, identity) && (f.Header.Incarnation != nil || m.Agrees(f, keyFields))
 }
 
@@ -235,7 +234,7 @@ func (del *Deletion) add(it *schema.Item, r *snapshot.Stored) *Change {
 	return ch
 }
 
-// All returns the deletes. The root's is last, so that remaining items can be found after a failure.
+// All returns the deletes, the root's last, so that remaining items can be found after a failure.
 func (del *Deletion) All() []*Change {
 	all := slices.Clone(del.Rest)
 	if del.Root != nil {

@@ -99,8 +99,7 @@ func (d *differ) room() *Change {
 	return ch
 }
 
-// Of compares a value with its snapshot. It does no I/O. The error is a single fault, or
-// Faults.
+// Of compares a value with its snapshot, without I/O; the error is a single fault, or Faults.
 func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*Diff, error) {
 	d := &differ{m: s.Model, s: s, v: v, o: o}
 	d.Keys.Value, d.Changes, d.rooms = v, d.few[:0], d.first[:]
@@ -137,8 +136,8 @@ func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*D
 	return &d.Diff, d.fence(unresolved)
 }
 
-// Unchanged reports, without encoding or allocating anything, that a value is as it is
-// stored. It may say no of one that is, never yes of one that is not.
+// Unchanged reports, without encoding or allocating anything, that a value is as it is stored: it may say no of one
+// that is, never yes of one that is not.
 func Unchanged(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any) bool {
 	c := s.Model.Codec
 	if s.Fresh || len(unresolved) > 0 || !c.SameKeyFields(v, s.Old) {
@@ -161,11 +160,12 @@ func Unchanged(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any) bool {
 	return true
 }
 
-// LeftBehind reports whether an item that was found under the old key after a move is left behind. now are the key
-// fields of the entity where it is. The key of the item then agrees with the old values, and not with these. If the
-// root moved, items of the next entity with the old key, also of one whose insert is under way, are not left behind.
+// LeftBehind reports whether an item under the old key is left behind by a move: its key agrees with the old values,
+// and not with the new ones.
 func (d *Diff) LeftBehind(m *model.Model, now []key.Value, found []item.Image, i int) bool {
 	f := &found[i]
+	// If the root moved, items of the next entity with the old key, also of one whose insert is under way, are not
+	// left behind.
 	if d.RootMoves {
 		next := func(root item.Image) bool {
 			return root.Kind != nil && m.IsRoot(root.Kind) &&
@@ -175,6 +175,7 @@ func (d *Diff) LeftBehind(m *model.Model, now []key.Value, found []item.Image, i
 		identity := m.Identity(d.Old)
 		return Belongs(m, f, identity, identity) && !slices.ContainsFunc(found, next)
 	}
+	// now are the key fields of the entity where it is
 	return f.Kind != nil && m.Agrees(f, d.Old) && !m.Agrees(f, now)
 }
 
@@ -284,13 +285,13 @@ func (d *differ) compareExpiry() error {
 	return nil
 }
 
-// checkRoot adds a check of the root to a save that adds items: the root is live, and has the
-// incarnation that the new items carry. If the root was not loaded, the check is one of the others;
-// else it is a check of its own.
+// checkRoot adds a check of the root to a save that adds items: the root is live, and has the incarnation that the
+// new items carry.
 func (d *differ) checkRoot() error {
 	isNew := func(ch *Change) bool { return ch.New }
 	isRoot := func(ch *Change) bool { return ch.Root }
 	loaded := d.s.Root() != nil
+	// with Checks, a loaded root has a change or a check already
 	asked := d.o.Checks && !loaded || d.o.Root && !(d.o.Checks && loaded) && !slices.ContainsFunc(d.Changes, isRoot)
 	added := slices.ContainsFunc(d.Changes, isNew)
 	if !asked || d.s.Fresh || !added && !(d.o.RootToo && len(d.Changes) > 0) {
@@ -328,8 +329,8 @@ func (d *differ) added() []*schema.Item {
 	return all
 }
 
-// checkStays requires that an entity to which a save adds items has not moved to another shard, where
-// the added items would be missing. An expired root is not restored, since there may be another one.
+// checkStays requires that an entity to which a save adds items has not moved to another shard, where the added items
+// would be missing.
 func (d *differ) checkStays() error {
 	if !d.m.IsResharding() || d.s.Fresh || d.RootMoves {
 		return nil
@@ -344,6 +345,7 @@ func (d *differ) checkStays() error {
 		}
 		adds = adds || ch.New && !ch.Root
 	}
+	// An expired root is not restored, since there may be another one.
 	if root != nil && root.Kind != write.Delete && d.m.Reserved.Expires() {
 		root.Expect.Terms = append(root.Expect.Terms, d.m.Reserved.NotExpired(d.m.Now))
 	}
@@ -392,15 +394,16 @@ func (d *differ) checkShards() error {
 var ErrLate = fmt.Errorf("the item does not exist, but the unresolved write may still arrive until %v after it was "+
 	"sent, and the new write would not stop it", Lateness)
 
-// fence makes sure that no unresolved write is applied after the changes of a save, which the caller
-// believes to be the last ones. If a save writes none of the items of an unresolved write, one of these
-// items gets a new version. This is impossible for an item that does not exist.
+// fence makes sure that no unresolved write is applied after the changes of a save, which the caller believes to be
+// the last ones.
 func (d *differ) fence(unresolved UnresolvedWrites) error {
 	var open UnresolvedWrites
 	for _, x := range unresolved.Late(d.Changes) {
 		if len(UnresolvedWrites{x}.Late(d.Changes)) == 0 {
 			continue // by a fence before
 		}
+		// The save writes none of its items, so one of them gets a new version. This is impossible for an item that
+		// does not exist.
 		i := slices.IndexFunc(x.Changes,
 			func(ch *Change) bool { return x.keptOutBy(ch.Place) && d.s.Versioned(ch.Place) != nil })
 		if i < 0 {

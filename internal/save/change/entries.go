@@ -10,8 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/save/write"
 )
 
-// index computes what a change does to its item's entries in secondary indexes. It is called when
-// the request is complete.
+// index computes the effect of a change on its item's entries in secondary indexes, once the request is complete.
 func (ch *Change) index(m *model.Model) {
 	ch.Entries, ch.Indexed = nil, nil
 	if len(ch.Item.Entries) == 0 || ch.Kind == write.Check {
@@ -34,7 +33,7 @@ type indexing struct {
 	m *model.Model
 }
 
-// entry compares the entry in an index before and after. An item that lacks one of its keys has none.
+// entry compares the entry in an index before and after; an item that lacks one of its keys has none.
 func (x *indexing) entry(e *schema.Entry) write.Entry {
 	in := e.Index
 	out := write.Entry{Index: x.Table.Name + "/" + in.Name, Always: e.Always(), Staged: in.All ||

@@ -80,7 +80,7 @@ func (ch *Change) expectStored() {
 }
 
 // expectMissing requires that other writers have added no attributes that a put of an item without a version would
-// overwrite or remove. These are the attributes that it sets, and as many others of the item's kind as fit.
+// overwrite or remove.
 func (ch *Change) expectMissing() {
 	old := ch.Expect.Old
 	add := func(name string) {
@@ -88,6 +88,7 @@ func (ch *Change) expectMissing() {
 			old.Values = append(old.Values, item.Assignment{Name: name, Index: item.Unlisted})
 		}
 	}
+	// the attributes that the put sets, and then as many more of the item's kind as fit
 	for _, name := range ch.Shown {
 		add(name)
 	}
@@ -102,8 +103,8 @@ func (ch *Change) expectMissing() {
 	}
 }
 
-// expectPart requires that an item that was read in part, without a version, still has all values that were read. names
-// are the attributes that the change is about.
+// expectPart requires that an item that was read in part, without a version, still has all values that were read;
+// names are the attributes that the change is about.
 func (ch *Change) expectPart(names []string) {
 	r := ch.Stored
 	all := slices.Sorted(maps.Keys(r.Raw))
@@ -238,14 +239,13 @@ func (x *comparing) fit() {
 	}
 }
 
-// sizeOperand returns what the function size returns for a value: its bytes, of a binary or a string.
-// It is not used for strings with other characters than ASCII, whose bytes and characters differ in
-// number.
+// sizeOperand returns the result of the function size for a value: its bytes, of a binary or a string.
 func sizeOperand(v types.AttributeValue) (bytes int, ok bool) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberB:
 		return len(v.Value), true
 	case *types.AttributeValueMemberS:
+		// It is not used for strings with other characters than ASCII, whose bytes and characters differ in number.
 		for i := range len(v.Value) {
 			if v.Value[i] >= 0x80 {
 				return 0, false
@@ -276,9 +276,8 @@ func comparable(ch *Change) error {
 // the elements that it knows, and the entity keeps its incarnation. No load would return an element that is added under
 // the old value.
 
-// requireNamed adds to the check of a root item that it has the fields which keys of new items of these kinds name, as
-// they were loaded. It leaves out fields that are stored in another item. A field may change, or be stored in another
-// form, without changing the keys: then the requests are refused, and made again with the latest root item.
+// requireNamed adds to the check of a root item that it has the fields which keys of new items of these kinds name,
+// as they were loaded.
 func (ch *Change) requireNamed(s *snapshot.Snapshot, kinds ...*schema.Item) {
 	m, root := s.Model, s.Model.Root()
 	if len(kinds) == 0 {
@@ -287,6 +286,7 @@ func (ch *Change) requireNamed(s *snapshot.Snapshot, kinds ...*schema.Item) {
 	var values []item.Assignment
 	for o := m.Schema.Identities(); o < len(m.Schema.KeyFields); o++ {
 		i := m.Schema.Stores(o)
+		// It leaves out fields that are stored in another item.
 		if m.Schema.KeyFields[o].Item != root || i < 0 ||
 			!slices.ContainsFunc(kinds, func(it *schema.Item) bool { return it.Names(o) }) {
 			continue
@@ -296,6 +296,8 @@ func (ch *Change) requireNamed(s *snapshot.Snapshot, kinds ...*schema.Item) {
 			return v
 		}
 		a := item.Assignment{Name: root.Attributes[i].Name, Index: item.Unlisted}
+		// A field may change, or be stored in another form, without changing the keys: then the requests are refused,
+		// and made again with the latest root item.
 		switch stored := s.Root(); {
 		case s.LatestRoot != nil:
 			a.Value = s.LatestRoot[a.Name]

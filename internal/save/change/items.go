@@ -264,8 +264,7 @@ func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
 	x.write()
 }
 
-// compare notes the attributes that differ from the stored ones. A value that may be external has its
-// form inside the item; write places it.
+// compare notes the attributes that differ from the stored ones.
 func (x *itemDiff) compare() error {
 	record := x.m.Codec.Record(x.rec.Item.Index)
 	var faults Faults
@@ -273,6 +272,7 @@ func (x *itemDiff) compare() error {
 		if !a.Opaque && record.Same(x.old, x.rec.Value, i) {
 			continue
 		}
+		// A value that may be external has its form inside the item; write places it.
 		switch now, same, err := x.attribute(i); {
 		case err != nil:
 			faults = append(faults, err)
@@ -330,7 +330,7 @@ func (x *itemDiff) removeFormer(i int) {
 	}
 }
 
-// rename writes the attributes that are stored under earlier names. Each is set under its present name, and the
+// rename writes the attributes that are stored under earlier names: each is set under its present name, and the
 // earlier name is removed.
 func (x *itemDiff) rename() error {
 	it, r := x.rec.Item, x.r
@@ -392,8 +392,8 @@ func (x *itemDiff) changesKey(derived int) bool {
 	})
 }
 
-// checkRead refuses a change of an attribute that was not read. It also refuses a new key of an index if the key names
-// an attribute that was not read.
+// checkRead refuses a change of an attribute that was not read, and a new key of an index if the key names such an
+// attribute.
 func (x *itemDiff) checkRead() error {
 	it, r := x.rec.Item, x.r
 	for _, a := range slices.Concat(x.sets, x.removes) {
@@ -548,7 +548,7 @@ func (d *differ) replace(ch *Change) error {
 	return nil
 }
 
-// put notes a new item. from is the stored item that it moves away from, or nil.
+// put notes a new item; from is the stored item that it moves away from, or nil.
 func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 	it := rec.Item
 	if it.ExpiryOfRoot && !d.s.Fresh && d.s.Root() == nil {
@@ -619,8 +619,8 @@ func (d *differ) incarnate(ch *Change) {
 	}
 }
 
-// copied returns the stored value of an attribute of an item that moves, nil for one that is not stored. ok is false
-// for an attribute that changed, or that the key of the item names.
+// copied returns the stored value of an attribute of an item that moves, nil for one that is not stored; ok is false
+// for one to encode again.
 func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int) (v types.AttributeValue, ok bool) {
 	a, record := rec.Item.Attributes[i], d.m.Codec.Record(rec.Item.Index)
 	if a.Large.External() || len(a.Was) > 0 || rec.Item.Sparse(i) {

@@ -91,8 +91,8 @@ func plainly(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVa
 	return v, nil
 }
 
-// sameLarge compares a value that may be external with the stored value, or, without an item, with the
-// snapshot's. It returns the value as it would be inside the item.
+// sameLarge compares a value that may be external with the stored value, or, without an item, with the snapshot's,
+// and returns it as it would be inside the item.
 func (d *differ) sameLarge(rec model.Record, r *snapshot.Stored, old any, i int) (now types.AttributeValue, same bool,
 	err error,
 ) {
@@ -131,8 +131,8 @@ func graftLarge(m *model.Model, r *snapshot.Stored, it *schema.Item, i int, now 
 	return now, attr.Same(plain, now), nil
 }
 
-// attribute returns the value of an attribute as it is written. If a value that may be external is unchanged, this is
-// the stored value (nil for none). Otherwise it is a new value, which the change records.
+// attribute returns the value of an attribute as it is written, nil for none: an unchanged value that may be external
+// is the stored one.
 func (ch *Change) attribute(m *model.Model, i int) (types.AttributeValue, error) {
 	if !ch.Item.Attributes[i].Large.External() {
 		return encode(m, ch.Item, ch.Record, i, nil)
@@ -155,6 +155,7 @@ func (ch *Change) attribute(m *model.Model, i int) (types.AttributeValue, error)
 	if err != nil {
 		return nil, err
 	}
+	// a new value, which the change records
 	return ch.encode(m, i, now)
 }
 
@@ -313,8 +314,8 @@ func Settle(m *model.Model, changes []*Change, requests []*write.Request) {
 	})
 }
 
-// SettleAll makes the lazy values of a saved value read from their storage, unless they are in memory.
-// This includes the values that were unchanged.
+// SettleAll makes the lazy values of a saved value, also unchanged ones, read from their storage, unless they are in
+// memory.
 func SettleAll(s *snapshot.Snapshot, v any) {
 	m := s.Model
 	if m.Source == nil {
@@ -409,8 +410,7 @@ func (r *Readers) Next() {
 var errTwice = errors.New("another value has the same reader, which can be read only once: give each a reader of " +
 	"its own, or copy the Value")
 
-// KeepReaders notes which readers the lazy values of a model's value were given that can be read once. One
-// that has given all it has in a try before gives that again. The error is of one that two values were
+// KeepReaders notes the readers of a value's lazy values that can be read once, and refuses one that two values were
 // given.
 func (r *Readers) KeepReaders(m *model.Model, v any) error {
 	if m.Source == nil {
@@ -429,6 +429,7 @@ func (r *Readers) KeepReaders(m *model.Model, v any) error {
 			err = m.ValueErrorf(l.it.Attributes[l.attr].Value.Name, "%w", errTwice)
 			return false
 		}
+		// One that has given all it has in a try before gives that again.
 		if was := r.was[from]; was != nil && !l.Gives(was) && l.Ended() {
 			l.Give(was)
 		}

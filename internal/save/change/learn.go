@@ -88,11 +88,11 @@ func (x *Patch) knowledge() knowledge {
 // Plain makes the patch forget the stored item, and keep its knowledge about the entity.
 func (ch *PatchItem) Plain() { ch.learn(ch.patch.knowledge()) }
 
-// Bind makes the patch one of the entity whose root item was read: its items have to be of that, or of none. An item of
-// another incarnation is still a leftover item.
+// Bind makes the patch one of the entity whose root item was read: its items have to be of that, or of none.
 func (x *Patch) Bind(live types.AttributeValue) {
 	x.bound, x.live, x.moved = true, live, false
 	for _, ch := range x.Items {
+		// an item of another incarnation is still a leftover item
 		if h := ch.leftover; h != nil && !attr.Same(h.Header.Incarnation, live) {
 			ch.Replacing(h, live)
 		} else {
@@ -118,8 +118,7 @@ func (x *Patch) Unbind() {
 	}
 }
 
-// Pin makes the patch assume one live incarnation. Assumptions of another one are dropped. If the patch
-// changes or checks the root, the root must have this incarnation.
+// Pin makes the patch assume one live incarnation, which the root must have if the patch changes or checks it.
 func (x *Patch) Pin(live types.AttributeValue) {
 	if x.bound {
 		if !attr.Same(x.live, live) || x.moved {
@@ -132,6 +131,7 @@ func (x *Patch) Pin(live types.AttributeValue) {
 		switch {
 		case ch.Root && live != nil:
 			ch.learn(knowledge{state: isLive, incarnation: live})
+		// assumptions of another incarnation are dropped
 		case ch.Root, ch.incarnation != nil && ch.state != isLikely && other:
 			ch.Plain()
 		}
@@ -154,8 +154,8 @@ func (x *Patch) Expect(guess types.AttributeValue) {
 	}
 }
 
-// ExpireWith gives the items that the patch creates the expiry of the root item, as it was read; nil for a root item
-// that is created. Bind, Pin and Make apply it.
+// ExpireWith gives the items that the patch creates the expiry of the root item as it was read, nil for a new one;
+// Bind, Pin and Make apply it.
 func (x *Patch) ExpireWith(root *item.Image) {
 	expiry, inherited := x.expiry, Inherited(x.expiry)
 	if x.expiry = nil; root != nil {
@@ -313,8 +313,8 @@ func (x *Patch) Added() []*write.Request {
 // Live returns the incarnation that the patch is bound to; ok is false if it knows none.
 func (x *Patch) Live() (live types.AttributeValue, ok bool) { return x.live, x.bound }
 
-// Written returns the incarnation of the items that the patch has written. ok is false for an item
-// without an incarnation, which is visible in every entity.
+// Written returns the incarnation of the items that the patch has written; ok is false for an item without one, which
+// is visible in every entity.
 func (x *Patch) Written() (live types.AttributeValue, ok bool) {
 	if x.FitsIncarnation() {
 		a := x.Items[0].Returned[x.Items[0].Reserved.IncarnationName()]
@@ -361,8 +361,8 @@ func (ch *PatchItem) Upserts() bool {
 	return decide(isLeftover, ch.demand) != nil && len(ch.where) == 0 && !slices.ContainsFunc(ch.Operations, overflows)
 }
 
-// Conditional reports whether the item need not exist and has conditions. A leftover item must then be
-// deleted first, so that the conditions see no item.
+// Conditional reports whether the item need not exist and has conditions: a leftover item must then be deleted first,
+// so that they see no item.
 func (ch *PatchItem) Conditional() bool {
 	return slices.Contains([]demand{toReplace, toUpsert, toCreate, toCheckEither}, ch.demand) && len(ch.where) > 0
 }
@@ -394,7 +394,7 @@ func (ch *PatchItem) Unmet(stored item.Attributes) []error {
 	return all
 }
 
-// indexes returns the items that a question is true of. stored are the items of a refused patch as they are, nil for
+// indexes returns the items that a question is true of; stored are the items of a refused patch as they are, nil for
 // those that were not read.
 func (x *Patch) indexes(stored []item.Attributes, is func(*PatchItem, item.Attributes) bool) []int {
 	var all []int
@@ -411,8 +411,7 @@ func (x *Patch) Present(stored []item.Attributes) []int {
 	return x.indexes(stored, func(_ *PatchItem, a item.Attributes) bool { return len(a) > 0 })
 }
 
-// Missing returns the indexes of items that are missing, and that the patch can make. Occupied returns
-// those of items that it was making, and that exist now.
+// Missing returns the indexes of items that are missing, and that the patch can make.
 func (x *Patch) Missing(stored []item.Attributes) []int {
 	return x.indexes(stored,
 		func(ch *PatchItem, a item.Attributes) bool {
@@ -420,7 +419,7 @@ func (x *Patch) Missing(stored []item.Attributes) []int {
 		})
 }
 
-// Occupied is described at Missing.
+// Occupied returns the indexes of items that the patch was making, and that exist now.
 func (x *Patch) Occupied(stored []item.Attributes) []int {
 	return x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool {
 		return ch.IsMaking() && len(a) > 0 && !ch.Reserved.Expired(a, x.m.Now())
@@ -449,16 +448,17 @@ func (x *Patch) ExpiryMoved(stored []item.Attributes) bool {
 	})) > 0
 }
 
-// Unfit returns the indexes of the items on which an operation cannot be applied: its value is stored
-// as NULL, or its parent is no map. An item that was already rewritten is not reported again. An item
-// that does not exist, is not live or has expired is refused for that reason instead.
+// Unfit returns the indexes of the items on which an operation cannot be applied: its value is stored as NULL, or its
+// parent is no map.
 func (x *Patch) Unfit(stored []item.Attributes) []int {
 	return x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool {
 		now := x.m.Now()
+		// An item that does not exist, is not live or has expired is refused for that reason instead.
 		if ch.Kind != write.Update || len(a) == 0 && ch.Exists() && !ch.IsMaking() || len(a) > 0 && ch.IsMaking() ||
 			ch.Reserved.Expired(a, now) || ch.Root && len(a) > 0 && !ch.Reserved.Header(a).Live() {
 			return false
 		}
+		// An item that was already rewritten is not reported again.
 		if ch.read != nil {
 			return !ch.Before(a, now)
 		}
@@ -466,9 +466,8 @@ func (x *Patch) Unfit(stored []item.Attributes) []int {
 	})
 }
 
-// Stray returns the indexes of the items that are blocked by an item which may not belong to the live
-// entity, and which the patch did not assume. That is an item that a staged insert has put, or, for a
-// new item, any other item.
+// Stray returns the indexes of the items that are blocked by an item which may not belong to the live entity, and
+// which the patch did not assume.
 func (x *Patch) Stray(stored []item.Attributes) []int {
 	return x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool {
 		h := ch.Reserved.Header(a)
@@ -486,6 +485,7 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 		case h.Incarnation == nil && h.Stage == nil:
 			return false
 		}
+		// an item that a staged insert has put, or, for a new item, any other item
 		return ch.Absent() || h.Stage != nil || state == isLikely && !same
 	})
 }
@@ -516,7 +516,7 @@ func CorrectExpiry(m *model.Model, root *item.Image, items []*write.Request) (wr
 	return writes, &guard.Request
 }
 
-// Inherited returns the expiry of a root item as other items have it, nil for none. A zero time is none.
+// Inherited returns the expiry of a root item as other items have it, nil for none or for a zero time.
 func Inherited(expiry types.AttributeValue) types.AttributeValue {
 	if n, ok := expiry.(*types.AttributeValueMemberN); ok && !attr.Same(n, zeroTime) {
 		return n

@@ -85,7 +85,7 @@ var (
 	errTagCreated = errors.New("the item was created since the tag was made")
 )
 
-// NewPatch makes a patch's item changes. It does no I/O.
+// NewPatch makes a patch's item changes, without I/O.
 func NewPatch(m *model.Model, sel selection.Selection, all []expr.Change) (*Patch, error) {
 	if sel.Err != nil {
 		return nil, sel.Err
@@ -285,10 +285,10 @@ func (x *Patch) expires(it *schema.Item, a *schema.Attribute) bool {
 	return it.Expiry != nil && slices.Equal(it.Expiry.Path, a.Value.Path)
 }
 
-// join combines an operation with an earlier one of the patch on the same path, if both have the effect
-// of one, and then registers its path. o is nil for the set of a whole attribute. Other changes of one
-// value, or of values inside it, exclude each other.
+// join combines an operation with an earlier one of the patch on the same path, if both have the effect of one:
+// o.Path is then nil.
 func (x *Patch) join(ch *PatchItem, field string, path []string, o *item.Operation) error {
+	// Other changes of one value, or of values inside it, exclude each other.
 	twice := func() error {
 		return x.m.FieldErrorf(field, "the patch changes it twice, or it and the value around it: use one of them, "+
 			"or two patches, "+
@@ -309,6 +309,7 @@ func (x *Patch) join(ch *PatchItem, field string, path []string, o *item.Operati
 			return nil
 		}
 	}
+	// the set of a whole attribute
 	if o == nil {
 		return nil
 	}
@@ -409,9 +410,7 @@ func (x *Patch) add(it *schema.Item, at item.Place, kind write.Kind) *PatchItem 
 	return ch
 }
 
-// demandOf returns the demand on an item. A fixed item that does not exist is its zero value, so a set or an increment
-// creates it. A change that only removes something requires the item, and so does a change of an element. The root item
-// must exist, unless the patch is an upsert.
+// demandOf returns the demand on an item.
 func (x *Patch) demandOf(ch *PatchItem) demand {
 	switch {
 	case ch.Kind == write.Check && ch.Root:
@@ -426,13 +425,16 @@ func (x *Patch) demandOf(ch *PatchItem) demand {
 		return toAdd
 	case ch.Kind == write.Delete:
 		return toRemove
+	// The root item must exist, unless the patch is an upsert.
 	case ch.Root && (x.Entity || ch.traits&strict != 0):
 		return toUpdateRoot
 	case ch.Root:
 		return toUpsertRoot
+	// A change that only removes something requires the item, and so does a change of an element.
 	case ch.Item.Element() || ch.traits&takes != 0:
 		return toUpdate
 	}
+	// A fixed item that does not exist is its zero value, so a set or an increment creates it.
 	return toUpsert
 }
 

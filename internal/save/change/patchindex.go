@@ -10,9 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/save/write"
 )
 
-// indexKeys adds the attributes that exist only for secondary indexes to an update, if its changes
-// affect them. If the update may create the item, it also adds those that consist of the entity's key.
-// The next save of a created item adds the others, which consist of fields that the patch does not set.
+// indexKeys adds the attributes that exist only for secondary indexes to an update, if its changes affect them.
 func (x *Patch) indexKeys(ch *PatchItem) error {
 	if ch.Kind != write.Update || len(ch.Item.Entries) == 0 {
 		return nil
@@ -21,6 +19,8 @@ func (x *Patch) indexKeys(ch *PatchItem) error {
 	if err := p.read(); err != nil {
 		return err
 	}
+	// If the update may create the item, it also adds those that consist of the entity's key. The next save of a
+	// created item adds the rest, which consist of fields that the patch does not set.
 	for j, k := range ch.Item.Derived {
 		if err := p.key(j, k); err != nil {
 			return err
@@ -135,8 +135,8 @@ const (
 	valueOperated
 )
 
-// value returns the value of a placeholder as far as the patch knows it. A field that is not set has
-// the value of a zero record.
+// value returns the value of a placeholder as far as the patch knows it; a field that is not set has the value of a
+// zero record.
 func (p *patchedKeys) value(j, i int, src *schema.Source) (v key.Value, is int, err error) {
 	it, m := p.ch.Item, p.m
 	if src.From == schema.FromModel {

@@ -52,8 +52,8 @@ type basis struct {
 	unread                bool
 }
 
-// learn notes the knowledge of the patch about an item, and makes its request again. A combination that cannot occur
-// counts as no knowledge about this item.
+// learn notes the knowledge of the patch about an item, and makes its request again; a combination that cannot occur
+// counts as no knowledge.
 func (ch *PatchItem) learn(k knowledge) {
 	if decide(k.state, ch.demand) == nil {
 		k = ch.patch.knowledge()

@@ -9,9 +9,7 @@ import (
 	"github.com/itemize/itemize/internal/model/schema"
 )
 
-// target returns the item that a patch's change is about, and the attributes of the field
-// that it changes. The removal of a spread struct that has an item to itself becomes the
-// item's deletion.
+// target returns the item that a patch's change is about, and the attributes of the field that it changes.
 func (x *Patch) target(p *expr.Change) (*schema.Item, []int, error) {
 	switch p.Kind {
 	case expr.If:
@@ -36,6 +34,7 @@ func (x *Patch) target(p *expr.Change) (*schema.Item, []int, error) {
 	case spread && p.Kind != expr.Set && p.Kind != expr.Remove:
 		return nil, nil, x.m.FieldErrorf(p.Field.Shown(),
 			"its fields are spread over the item: change them one by one, with Change")
+	// the removal of a spread struct that has an item to itself becomes the item's deletion
 	case p.Kind == expr.Remove && spread && it != x.m.Root() && x.alone(it, attributes):
 		p.Kind = expr.Delete
 	}
@@ -156,8 +155,8 @@ func (x *Patch) patched(it *schema.Item, p expr.Change) any {
 	return rec
 }
 
-// targetOfCondition returns the item of a condition: the one given, or the one that stores all its
-// fields. For an SDK expression it is the root.
+// targetOfCondition returns the item of a condition: the one given, the one that stores all its fields, or, for an
+// SDK expression, the root.
 func (x *Patch) targetOfCondition(p *expr.Change) (*schema.Item, error) {
 	if err := p.Condition.Err; err != nil {
 		return nil, x.m.Errorf("%w", err)
@@ -227,8 +226,8 @@ func (x *Patch) itemOfField(p *expr.Change, f expr.Field) (*schema.Item, error) 
 	return nil, x.m.FieldErrorf(f.Shown(), "no item of the patch stores it")
 }
 
-// emptyKey returns the attribute if a condition compares an ordinary attribute that is a key of an
-// index with an empty value, which is never stored in it; "" for none.
+// emptyKey returns an ordinary attribute that is a key of an index, and that a condition compares with an empty
+// value, which is never stored; "" for none.
 func (x *Patch) emptyKey(it *schema.Item, c expr.Condition, paths expr.Paths) string {
 	for _, f := range c.Fields {
 		if i := it.Attribute(paths(f)[0]); i >= 0 && it.Sparse(i) && c.ComparesEmpty(paths) {

@@ -42,9 +42,8 @@ type UnresolvedWrites []*UnresolvedWrite
 // a signature that is older (General Reference, "Signature Version 4").
 const Lateness = 15 * time.Minute
 
-// NewUnresolvedWrite returns the unresolved write of requests that were made from changes and sent at
-// once. evidence are the requests whose items show whether it was applied, nil for the requests
-// themselves.
+// NewUnresolvedWrite returns the unresolved write of requests that were made from changes and sent at once; evidence
+// shows whether it was applied, nil for the requests themselves.
 func NewUnresolvedWrite(m *model.Model, changes []*Change, requests []*write.Request, keys snapshot.Keys,
 	evidence []*write.Request,
 ) *UnresolvedWrite {
@@ -60,8 +59,8 @@ func NewUnresolvedWrite(m *model.Model, changes []*Change, requests []*write.Req
 	return x
 }
 
-// freeze makes a change that a request has sent independent of its source value. It can then be applied
-// to the snapshot when the outcome is known.
+// freeze makes a change that a request has sent independent of its source value, so that it can be applied to the
+// snapshot once the write is resolved.
 func (ch *Change) freeze(m *model.Model, r *write.Request) *Change {
 	f := *ch
 	f.Request = *r
@@ -93,11 +92,11 @@ func (d UnresolvedWrites) Places() []item.Place {
 	return places
 }
 
-// keptOutBy reports whether the write cannot be applied after a write of the item at a place. A put of
-// a new item prevents it only while the item exists. So it counts only if the unresolved write consists
-// of new items.
+// keptOutBy reports whether the write cannot be applied after a write of the item at a place.
 func (x *UnresolvedWrite) keptOutBy(at item.Place) bool {
 	existed := func(ch *Change) bool { return !ch.New }
+	// A put of a new item prevents it only while the item exists. So it counts only if the unresolved write consists
+	// of new items.
 	some := slices.ContainsFunc(x.Changes, existed)
 	return slices.ContainsFunc(x.Changes, func(ch *Change) bool { return ch.Place == at && (!some || existed(ch)) })
 }
@@ -141,8 +140,8 @@ func (d UnresolvedWrites) FindApplied(at item.Place, stored item.Attributes) *Un
 	return nil
 }
 
-// Applied finds out whether the write was applied: one identifiable item shows it. Without identifiable
-// items each item has to equal the result of the write. look reads an item.
+// Applied finds out whether the write was applied: one identifiable item shows it, and without one each item has to
+// equal the result; look reads an item.
 func (x *UnresolvedWrite) Applied(look func(*write.Request) (item.Attributes, error)) (bool, error) {
 	identifiable := slices.ContainsFunc(x.Evidence, (*write.Request).IsIdentifiable)
 	for _, r := range x.Evidence {

@@ -19,13 +19,14 @@ import (
 	"github.com/itemize/itemize/internal/read/snapshot"
 )
 
-// encode returns an attribute's value, checked. r is the stored item of an attribute that takes the place of a stored
-// one. A part that did not change is as it is stored, so that an invalid encoding of it does not matter.
+// encode returns an attribute's value, checked; r is the stored item of an attribute that takes the place of a stored
+// one.
 func encode(m *model.Model, it *schema.Item, rec any, i int, r *snapshot.Stored) (types.AttributeValue, error) {
 	v, err := m.Codec.Record(it.Index).Encode(rec, i)
 	if err == nil {
 		err = attr.Check(v)
 		if err != nil && r != nil && !it.Attributes[i].Large.External() && attr.CheckShape(v) == nil {
+			// A part that did not change is as it is stored, so that an invalid encoding of it does not matter.
 			if kept, cannot := graft(m, it, r, i, v); cannot == nil && attr.Check(kept) == nil {
 				v, err = kept, nil
 			}
@@ -79,8 +80,8 @@ func at(p item.Place, err error) error {
 	return err
 }
 
-// isAsRead reports whether an opaque attribute has the value that a stored item has. It is for values that can be read,
-// and not written: they stay as they are stored.
+// isAsRead reports whether an opaque attribute has the value that a stored item has: values that can be read, and not
+// written, stay as they are stored.
 func isAsRead(m *model.Model, it *schema.Item, r *snapshot.Stored, rec any, i int) bool {
 	if a := it.Attributes[i]; r == nil || !a.Opaque || a.Large != nil {
 		return false
@@ -96,9 +97,10 @@ func isAsRead(m *model.Model, it *schema.Item, r *snapshot.Stored, rec any, i in
 	return reflect.DeepEqual(record.Field(read, i), record.Field(rec, i))
 }
 
-// was returns the stored value of an attribute. For an opaque attribute it is the value in the stored
-// item, or, without an item, the encoding of the snapshot's zero value.
+// was returns the stored value of an attribute.
 func (d *differ) was(it *schema.Item, r *snapshot.Stored, old any, i int) types.AttributeValue {
+	// An opaque attribute has the value in the stored item, or, without an item, the encoding of the snapshot's zero
+	// value.
 	if it.Attributes[i].Opaque && r != nil {
 		return r.Opaque[i]
 	}
@@ -135,9 +137,9 @@ func graft(m *model.Model, it *schema.Item, r *snapshot.Stored, i int, now types
 // zeroTime is how a zero time is stored in epoch seconds.
 var zeroTime = item.Epoch(time.Time{})
 
-// expiryOf returns the value of the TTL attribute that the library itself sets on an item,
-// nil for none. v is the model's value that it belongs to; nil in a patch, which gives the item the root item's expiry.
+// expiryOf returns the value of the TTL attribute that the library itself sets on an item, nil for none.
 func expiryOf(m *model.Model, it *schema.Item, v, rec any) types.AttributeValue {
+	// v is the model's value that it belongs to; nil in a patch, which gives the item the root item's expiry.
 	if it.Expiry == nil || m.Reserved.ListsExpiry(it) || it.ExpiryOfRoot && v == nil {
 		return nil
 	}
@@ -152,11 +154,11 @@ func expiryOf(m *model.Model, it *schema.Item, v, rec any) types.AttributeValue 
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.Unix(), 10)}
 }
 
-// keptExpiry returns the stored expiry of an item, unless it changed to now. old is the record as it was read. If the
-// root item has the expiry and was not loaded, the expiry did not change.
+// keptExpiry returns the stored expiry of an item, unless it changed from old, the record as it was read, to now.
 func (d *differ) keptExpiry(it *schema.Item, r *snapshot.Stored, old any,
 	now types.AttributeValue,
 ) types.AttributeValue {
+	// If the root item has the expiry and was not loaded, the expiry did not change.
 	if it.Expiry == nil || d.m.Reserved.ListsExpiry(it) || !attr.Same(expiryOf(d.m, it, d.s.Old, old), now) {
 		return now
 	}
@@ -306,8 +308,8 @@ func keyText(m *model.Model, ch *Change, src schema.Source, i int, keyFields []k
 	return nil
 }
 
-// readable returns an error if an attribute could not be decoded, or if it holds a field that a key names, and its
-// value, decoded, would be another one in the key.
+// readable returns an error if an attribute cannot be decoded, or holds a field that a key names, whose decoded value
+// would differ in the key.
 func readable(m *model.Model, it *schema.Item, rec any, i int, v types.AttributeValue) error {
 	a := it.Attributes[i]
 	if !a.Own || a.Large != nil || rec == nil {

@@ -23,9 +23,11 @@ import (
 // carryTries is how often a move reads the old key while other writers change what it finds.
 const carryTries = 8
 
-// carry carries the items of the entity that are under keys which it has moved away from, in this save, in an earlier
-// one whose answer was lost, or in a move that another program did not finish. It records those that stay.
+// carry carries the items of the entity that are under keys which it has moved away from, and records those that
+// stay.
 func (p *save) carry(ctx context.Context, t *Tally) error {
+	// It has moved in this save, in an earlier one whose answer was lost, or in a move that another program did not
+	// finish.
 	former, keyFields, err := p.former()
 	if err != nil {
 		return err
@@ -75,9 +77,10 @@ func (p *save) carry(ctx context.Context, t *Tally) error {
 }
 
 // former returns the keys that the entity may have had before another save moved it, and its key fields now, both nil
-// if nothing has to be carried. A save with Move that moves nothing finishes that move.
+// if nothing has to be carried.
 func (p *save) former() (keys [][]key.Value, keyFields []key.Value, err error) {
 	by := p.env.Model.Schema.Shards
+	// a save with Move that moves nothing finishes that move
 	again := p.options.Move && !p.diff.Moves && by != nil && len(by.Counts) > 1
 	if len(p.entity.moved) == 0 && !again {
 		return nil, nil, nil
@@ -186,8 +189,8 @@ var errCarryLost = errors.New("the transaction that carries it has no answer")
 // errInPlace says that the entity has come back to the key of the item.
 var errInPlace = errors.New("the item is an element of the entity where it is")
 
-// carryItem carries one item from an old key, in a transaction that requires the root item of the entity. A leftover
-// item in its place is replaced.
+// carryItem carries one item from an old key, in a transaction that requires the root item of the entity, and
+// replaces a leftover item in its place.
 func (p *save) carryItem(ctx context.Context, f *item.Image, from *oldKey, live types.AttributeValue, t *Tally) error {
 	m, latest := p.env.Model, false
 	var leftover *item.Hidden

@@ -71,8 +71,8 @@ func NewDelete(env *Env, sel selection.Selection, e *Entity, o Options) (*Operat
 	return new(single).operation(p, readTries), nil
 }
 
-// Delete returns the part of a transaction that deletes a loaded entity or, if e is nil, a selection.
-// done is called after an entity was deleted.
+// Delete returns the part of a transaction that deletes a loaded entity or, if e is nil, a selection; done is called
+// after an entity was deleted.
 func Delete(env *Env, sel selection.Selection, e *Entity, done func()) (Part, error) {
 	if e == nil && len(sel.Elsewhere) > 0 {
 		return nil, env.notLocated()
@@ -196,9 +196,9 @@ func (p *remove) marked() bool {
 	return p.entity != nil && p.Root != nil && !p.Root.Header.Live()
 }
 
-// steps makes the steps of a staged delete. Leftover items without a root item get one, so that other
-// writers see the delete.
+// steps makes the steps of a staged delete.
 func (p *remove) steps(requests []*write.Request) []write.Step {
+	// Leftover items without a root item get one, so that other writers see the delete.
 	if p.Root == nil {
 		requests = append(slices.Clone(requests), &p.Absent().Request)
 	}
@@ -298,14 +298,14 @@ func (p *remove) finish(ctx context.Context, t *Tally) error {
 	return p.deleteAdded(ctx, t)
 }
 
-// looks reports whether the delete looks for items that other writers added to the entity before its
-// root item was deleted. A staged delete has read them after its mark.
+// looks reports whether the delete looks for items that other writers added to the entity before its root item was
+// deleted.
 func (p *remove) looks() bool {
+	// a staged delete has read them after its mark
 	return p.Selection.Whole && p.Root != nil && !p.staged && !p.options.Blind && len(p.env.Model.Schema.Items) > 1
 }
 
-// deleteAdded deletes the items that other writers added to the entity after it was read. An item that
-// is added later is deleted by its own writer, which does not find the root item.
+// deleteAdded deletes the items that other writers added to the entity after it was read.
 func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 	m := p.env.Model
 	e, err := search.EntityOf(m, p.Selection)
@@ -316,6 +316,7 @@ func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 	if p.progress == over && p.first != nil { // the items that were read last belong to the next entity
 		own = p.first.Header.Incarnation
 	}
+	// An item that is added later is deleted by its own writer, which does not find the root item.
 	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
 	if err == nil {
 		var deleted []item.Place
@@ -349,8 +350,7 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 	return p.wasDeleted(ctx, err, t)
 }
 
-// wasDeleted returns ErrNotFound instead of a conflict which says that the whole entity was deleted. If
-// that was an unresolved delete or move of this entity, the delete is planned again.
+// wasDeleted returns ErrNotFound instead of a conflict which says that the whole entity was deleted.
 func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry bool, _ error) {
 	var conflict *Conflict
 	// While the number of shards changes, a missing item may be on another shard.
@@ -363,6 +363,7 @@ func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry boo
 			return false, err
 		}
 	}
+	// If that was an unresolved delete or move of this entity, the delete is planned again.
 	if n := len(p.entity.unresolved); n > 0 {
 		if err := p.prepare(ctx, t); err != nil || len(p.entity.unresolved) < n {
 			return err == nil, err
@@ -371,9 +372,9 @@ func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry boo
 	return false, p.env.fault(p.env.Search.RootThere(p.Selection, nil))
 }
 
-// refusedUnread handles an item that a staged insert has put under the key of a single item. The item
-// belongs to the entity, or is a leftover item, or the insert is pending.
+// refusedUnread handles an item that a staged insert has put under the key of a single item.
 func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	// The item belongs to the entity, or is a leftover item, or the insert is pending.
 	root, err := p.env.readRoot(ctx, p.Selection, t)
 	if err != nil {
 		return false, err
@@ -435,14 +436,15 @@ func (p *remove) stage(ctx context.Context, x *Operation, plan *write.Plan, t *T
 	}
 }
 
-// compare reads the items of a loaded entity before its staged delete, and returns a conflict unless
-// they are as they were loaded. retry reports that an earlier write turned out to be applied.
+// compare reads the items of a loaded entity before its staged delete, and returns a conflict unless they are as they
+// were loaded.
 func (p *remove) compare(ctx context.Context, e *staging.Entity, t *Tally) (retry bool, err error) {
 	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
 	if err != nil {
 		return false, err
 	}
 	own := func(f item.Image) bool { return p.entity.adoptAt(f.Place, f.Attributes()) != nil }
+	// an earlier write turned out to be applied
 	if slices.ContainsFunc(found, own) {
 		return true, nil
 	}

@@ -47,7 +47,7 @@ func (env *Env) Remember(s *snapshot.Snapshot) {
 // isUnresolved reports whether the entity has unresolved writes.
 func (e *Entity) isUnresolved() bool { return e != nil && len(e.unresolved) > 0 }
 
-// Unchanged reports whether a value is as it is stored. See change.Unchanged.
+// Unchanged reports whether a value is as it is stored (change.Unchanged).
 func (e *Entity) Unchanged(v any) bool { return change.Unchanged(e.Snapshot, e.unresolved, v) }
 
 // Reset forgets all items: the entity is new.
@@ -104,8 +104,7 @@ func (e *Entity) adoptAt(at item.Place, stored item.Attributes) *change.Unresolv
 	return d
 }
 
-// resolve finds out whether the unresolved writes were applied, the latest first. A write that was not applied stays
-// unresolved until no copy of it can arrive any more.
+// resolve finds out whether the unresolved writes were applied, the latest first.
 func (e *Entity) resolve(ctx context.Context, env *Env, t *Tally) error {
 	for _, d := range slices.Backward(slices.Clone(e.unresolved)) {
 		if !slices.Contains(e.unresolved, d) {
@@ -128,6 +127,7 @@ func (e *Entity) resolve(ctx context.Context, env *Env, t *Tally) error {
 			return &Unknown{Label: e.Model.Label(), Items: change.UnresolvedWrites{d}.Places(), Err: err}
 		case applied:
 			e.adopt(d)
+		// a write that was not applied stays unresolved until no copy of it can arrive any more
 		case late:
 			e.unresolved = e.unresolved.Without(d)
 		}
@@ -248,7 +248,7 @@ func unrooted(requests []*write.Request) []*write.Request {
 	return all
 }
 
-// takeBack deletes items that were added to an entity without a live root item, or under keys that it does not have;
+// takeBack deletes items that were added without a live root item, or under keys that the entity does not have;
 // resolved reports that none of them will be seen.
 func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (resolved bool) {
 	incarnation := func(r *write.Request) types.AttributeValue { return r.Reserved.Header(r.Added()).Incarnation }

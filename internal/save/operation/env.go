@@ -57,8 +57,8 @@ func (env *Env) readRoot(ctx context.Context, sel selection.Selection, t *Tally)
 	return env.Protocol.ReadRoot(ctx, e, &t.Tally)
 }
 
-// liveRoot reads the root item of a selection's entity, strongly consistent. It returns an error unless
-// the entity exists.
+// liveRoot reads the root item of a selection's entity, strongly consistent, and returns an error unless the entity
+// exists.
 func (env *Env) liveRoot(ctx context.Context, sel selection.Selection, t *Tally) (*item.Image, error) {
 	root, err := env.readRoot(ctx, sel, t)
 	if err != nil {
@@ -93,7 +93,7 @@ func (n *Incarnations) Get(root item.Place) types.AttributeValue {
 	return v
 }
 
-// Put remembers an incarnation. It does nothing for an entity without one.
+// Put remembers an incarnation, and does nothing for an entity without one.
 func (n *Incarnations) Put(root item.Place, incarnation types.AttributeValue) {
 	if incarnation == nil {
 		return

@@ -16,6 +16,7 @@ import (
 type external struct {
 	env *Env
 	// group are the values of the last plan, nil for none, and former those of earlier plans.
+	// The steps of a group are sent before the items, and its commit in the transaction that writes them.
 	group  *extern.Group
 	former []*extern.Group
 	// discarded reports that the values of the last plan were discarded, and late that one group took
@@ -23,8 +24,7 @@ type external struct {
 	discarded, late bool
 }
 
-// arrange makes a group of the external values of changes. If they are the same as those of the last
-// plan, it keeps that group.
+// arrange makes a group of the external values of changes, or keeps that of the last plan if they are the same.
 func (x *external) arrange(env *Env, changes []*change.Change) (err error) {
 	x.env = env
 	values := change.Values(changes)
@@ -42,9 +42,9 @@ func (x *external) arrange(env *Env, changes []*change.Change) (err error) {
 	return err
 }
 
-// rearrange makes the changes of a patch point to the group of the last plan, or to a new one if that
-// was discarded. The changes of a patch are not computed again for each plan.
+// rearrange makes the changes of a patch point to the group of the last plan, or to a new one if that was discarded.
 func (x *external) rearrange(changes []*change.Change) error {
+	// The changes of a patch are not computed again for each plan.
 	switch {
 	case !x.discarded && x.group == nil:
 		return nil
@@ -56,8 +56,7 @@ func (x *external) rearrange(changes []*change.Change) error {
 	return x.arrange(x.env, changes)
 }
 
-// last returns the group of the last plan, an empty one for none. Its steps are sent before the items, and its commit
-// in the transaction that writes them.
+// last returns the group of the last plan, an empty one for none.
 func (x *external) last() *extern.Group {
 	if x.group == nil {
 		return &noValues
@@ -90,7 +89,7 @@ func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) 
 }
 
 // resolve asks the record of the values whether the step that commits their pointers was applied; the error says that
-// it was not, and that new values have to be stored.
+// it was not: new values have to be stored.
 func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
 	i := slices.Index(o.Requests, x.group.Commit)
 	if i < 0 {
@@ -134,10 +133,10 @@ func (x *external) drop(ctx context.Context, t *Tally) {
 	}
 }
 
-// renew has the next plan store the values again, after items that pointed to them were deleted. The
-// collector removes the values.
+// renew has the next plan store the values again, after items that pointed to them were deleted.
 func (x *external) renew() {
 	if x.group != nil {
+		// the collector removes the values
 		x.group, x.discarded = nil, true
 	}
 }
@@ -163,8 +162,8 @@ func (x *external) discardExternal(ctx context.Context, group *extern.Group, t *
 	return x.env.External.Discard(ctx, group, &t.Tally)
 }
 
-// resolve asks the records of external values whether a step that commits their pointers was applied.
-// The error says that it was not applied, and has to be sent again with new values.
+// resolve asks the records of external values whether a step that commits their pointers was applied; the error says
+// that it was not: new values have to be stored.
 func (x *Operation) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
 	asked := false
 	for _, p := range x.parts {

@@ -182,8 +182,8 @@ type single struct {
 	sent  [1]Requests
 }
 
-// operation returns the operation that writes one part. tries is how often it is planned at least
-// while items keep changing.
+// operation returns the operation that writes one part; tries is how often it is planned at least while items keep
+// changing.
 func (x *single) operation(p Part, tries int) *Operation {
 	x.parts[0] = p
 	x.Operation = Operation{parts: x.parts[:], sent: x.sent[:], sender: p.base().env.Sender, tries: tries}
@@ -263,7 +263,7 @@ func pause(ctx context.Context, try int) error {
 	return request.Pause(ctx, try)
 }
 
-// planAndRead makes a plan. If the requests depend on items, it has the parts read these, and makes the plan again.
+// planAndRead makes a plan, and if the requests depend on items, has the parts read these, and makes the plan again.
 func (x *Operation) planAndRead(ctx context.Context, t *Tally) (*write.Plan, error) {
 	plan, err := x.plan()
 	if err != nil || !slices.ContainsFunc(x.sent, func(r Requests) bool { return r.Read != nil }) {
@@ -279,7 +279,7 @@ func (x *Operation) planAndRead(ctx context.Context, t *Tally) (*write.Plan, err
 	return x.plan()
 }
 
-// plan makes the requests of all parts, and decides how they are sent. It does no I/O.
+// plan makes the requests of all parts, and decides how they are sent, without I/O.
 func (x *Operation) plan() (*write.Plan, error) {
 	var errs change.Faults
 	x.readers = change.Readers{}
@@ -352,8 +352,7 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 	return false, errs.OrNil()
 }
 
-// confirmDone confirms the items that an operation has added before a step failed. Those that the entity does not have
-// are taken back, and are not done.
+// confirmDone confirms the items that an operation has added before a step failed.
 func (x *Operation) confirmDone(ctx context.Context, t *Tally) {
 	p := x.parts[0].base()
 	if x.atomic || p.entity == nil || len(x.done) == 0 {
@@ -364,6 +363,7 @@ func (x *Operation) confirmDone(ctx context.Context, t *Tally) {
 	if unknown := new(*Unknown); err == nil || errors.As(err, unknown) {
 		return
 	}
+	// Those that the entity does not have are taken back, and are not done.
 	x.done = slices.DeleteFunc(x.done, func(at item.Place) bool { return slices.Contains(added, at) })
 	x.rest = append(added, x.rest...)
 }
@@ -459,7 +459,7 @@ type reading interface {
 var errUnread = errors.New("the delete reads its items first, but a plan sends nothing: pass an *Entity, or a " +
 	"selection of one item")
 
-// Predict returns the requests that Run would send, and their cost. It does no I/O.
+// Predict returns the requests that Run would send, and their cost, without I/O.
 func (x *Operation) Predict() (*Prediction, error) {
 	plan, err := x.plan()
 	if err != nil {

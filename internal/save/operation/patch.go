@@ -48,8 +48,8 @@ type PatchSpec struct {
 	Located bool
 }
 
-// NewPatch returns the operation that writes a patch. returned returns the record of the item after the
-// write, if spec.Returns is set.
+// NewPatch returns the operation that writes a patch; returned returns the record of the item after the write, if
+// spec.Returns is set.
 func NewPatch(env *Env, spec PatchSpec, o Options) (x *Operation, returned func() (Record, error), err error) {
 	one := &struct { // in one piece of memory
 		single
@@ -253,9 +253,9 @@ func (p *modify) needsIncarnation() bool {
 	return p.Puts() || p.Rooted() && p.Makes()
 }
 
-// mayRemember reports whether an incarnation that the mapper remembers will do. If it is not that of
-// the entity any more, what the patch has written can be taken back.
+// mayRemember reports whether an incarnation that the mapper remembers will do.
 func (p *modify) mayRemember() bool {
+	// If it is not that of the entity any more, the items that the patch has written can be taken back.
 	onlyAdds := len(p.Added()) == len(p.Items)
 	return !p.PutsEither() && !p.Inherits() && (onlyAdds || p.Rooted() && !p.UpsertsRoot())
 }
@@ -343,8 +343,8 @@ func (p *modify) confirm(ctx context.Context, t *Tally) (retry bool, err error) 
 	return false, missing
 }
 
-// confirmRoot reads the root item. live reports whether it is live, and of the incarnation of the items
-// that the patch wrote.
+// confirmRoot reads the root item; live reports whether it is live, and of the incarnation of the items that the
+// patch wrote.
 func (p *modify) confirmRoot(ctx context.Context, t *Tally) (root *item.Image, live bool, err error) {
 	if root, err = p.env.readRoot(ctx, p.sel, t); err != nil {
 		return nil, false, err
@@ -610,7 +610,7 @@ func (p *modify) exists(it *change.PatchItem, stored item.Attributes) error {
 	}}
 }
 
-// ifBlocked is for plain patches. Another copy does no harm, and the stored item is not the one that the first copy
+// ifBlocked is for plain patches: another copy does no harm, and the stored item is not the one that the first copy
 // would have put.
 func ifBlocked(part Part, o *write.Outcome) bool {
 	p := part.(*modify)
@@ -625,7 +625,7 @@ func ifBlocked(part Part, o *write.Outcome) bool {
 var errExpiryMoves = errors.New("the expiry of the root item keeps changing")
 
 // confirmExpiry makes sure that the items which the patch has created have the expiry of the root item, and returns
-// that as it is then. If it has changed, a transaction with a check of it corrects the items.
+// that as it is then.
 func (p *modify) confirmExpiry(ctx context.Context, root *item.Image, t *Tally) (*item.Image, bool, error) {
 	last := p.root
 	for try := range minTries {
@@ -641,6 +641,7 @@ func (p *modify) confirmExpiry(ctx context.Context, root *item.Image, t *Tally) 
 		}
 		last = root
 		if len(stale) > 0 {
+			// a transaction with a check of the root item corrects them
 			corrected, err := p.correctExpiry(ctx, root, stale, t)
 			if err != nil {
 				return nil, false, err

@@ -108,8 +108,8 @@ func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tal
 	return nil
 }
 
-// remembered returns the transactions that the entities remember, and those that were sent in place of them. It drops
-// settled ones.
+// remembered returns the transactions that the entities remember, and those that were sent in place of them, and
+// drops settled ones.
 func (x *Operation) remembered() []*remembered {
 	var all []*remembered
 	for _, p := range x.parts {
@@ -130,7 +130,7 @@ func (x *Operation) remembered() []*remembered {
 	return out
 }
 
-// refuseRepetition is the error of a repeated transaction that was refused. The earlier one may be the reason.
+// refuseRepetition returns the error of a refused transaction that repeats an earlier one, which may be the reason.
 func (x *Operation) refuseRepetition(ctx context.Context, refusal error, t *Tally) error {
 	look := &lookup{ctx: ctx, sender: x.sender, t: t, stored: map[item.Place]item.Attributes{}}
 	for _, r := range x.repeated {
@@ -194,8 +194,7 @@ func (l *lookup) refuse(r *remembered) error {
 		r.requests[0].Label, r.since.UTC().Format(time.RFC3339), strings.Join(all, ", "))
 }
 
-// applied reports whether one of the items of transactions shows that its transaction was applied. An item that does
-// not exist, or was written since, shows nothing, and neither does one that the caller may not read.
+// applied reports whether one of the items of transactions shows that its transaction was applied.
 func (l *lookup) applied(all ...*remembered) (bool, error) {
 	for _, r := range all {
 		for _, q := range r.requests {
@@ -212,6 +211,8 @@ func (l *lookup) applied(all ...*remembered) (bool, error) {
 				}
 				l.stored[q.Place] = stored
 			}
+			// An item that does not exist, or was written since, shows nothing, and neither does one that the caller
+			// may not read.
 			if q.Wrote(stored) {
 				return true, nil
 			}

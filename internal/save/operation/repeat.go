@@ -11,8 +11,8 @@ import (
 	"github.com/itemize/itemize/internal/save/change"
 )
 
-// Repeat runs do, which reads an entity and writes it. It repeats do after a conflict in which nothing
-// was written, and after an entity was deleted and inserted again between the read and the write.
+// Repeat runs do, which reads and writes an entity, again after a conflict in which nothing was written, and after
+// the entity was deleted and inserted again in between.
 func Repeat(ctx context.Context, label string, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -33,8 +33,8 @@ func Repeat(ctx context.Context, label string, do func() error) error {
 // While the number of shards changes (shards='400,200') an entity may be on one of several shards. An
 // operation with a key alone finds the entity first.
 
-// DeleteLocated deletes a selection whose entity may be on several shards. If nothing was deleted it
-// may have moved, and is located again.
+// DeleteLocated deletes a selection whose entity may be on several shards, and locates it again if nothing was
+// deleted: it may have moved.
 func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Options, t *Tally) error {
 	if err := o.check(env.Model, forDelete); err != nil {
 		return err
@@ -94,8 +94,8 @@ func locatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 	return spec, nil
 }
 
-// PatchLocated writes a patch of an entity that may be on several shards. If nothing was written, the
-// entity may have moved, and is located again.
+// PatchLocated writes a patch of an entity that may be on several shards, and locates it again if nothing was
+// written: it may have moved.
 func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *Tally) (returned func() (Record, error),
 	err error,
 ) {

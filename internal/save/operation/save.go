@@ -39,7 +39,7 @@ func NewSave(env *Env, e *Entity, value any, o Options) (*Operation, error) {
 	return x.operation(&x.save, minTries), nil
 }
 
-// Save returns the part of a transaction that saves the value of an entity. done is called after it was saved.
+// Save returns the part of a transaction that saves the value of an entity; done is called after it was saved.
 func Save(env *Env, e *Entity, value any, o Options, done func()) (Part, error) {
 	p := &save{}
 	if err := p.init(env, e, value, o, forPart); err != nil {
@@ -204,8 +204,8 @@ func (p *save) applied(requests []*write.Request) {
 	}
 }
 
-// unconfirmed returns those of the requests of a step after which the root item has to be read: additions, and with
-// CheckRoot all, unless one of them requires the root item.
+// unconfirmed returns those requests of a step after which the root item has to be read: additions, and with
+// CheckRoot all, unless one requires the root item.
 func (p *save) unconfirmed(requests []*write.Request) (added, written []*write.Request) {
 	if p.inTransaction {
 		return nil, nil
@@ -275,7 +275,7 @@ func (p *save) added() []*write.Request {
 }
 
 // refusedByForm reports whether the root item, which has refused the requests, has fields in another form than they
-// require, while the keys of the added items are right. Then the requests are made again with it.
+// require, while the keys of the added items are right.
 func (p *save) refusedByForm(o *write.Outcome) bool {
 	added := p.added()
 	if len(added) == 0 || len(p.env.Model.Schema.KeyFields) == p.env.Model.Schema.Identities() {
@@ -286,6 +286,7 @@ func (p *save) refusedByForm(o *write.Outcome) bool {
 	if root == nil || p.env.allAgree(root, added) != nil {
 		return false
 	}
+	// the requests are made again with it
 	before := p.entity.LatestRoot
 	p.entity.LatestRoot = root.Attributes()
 	return !maps.EqualFunc(before, p.entity.LatestRoot, attr.Same)
@@ -310,9 +311,10 @@ func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry b
 var errArrived = errors.New("the entity is at its new key, and others have written it since: load it there")
 
 // hasArrived reports whether a move that was refused repeats one without an answer, and the entity is where it moves
-// to. Nothing shows whether that is due to the first move or to another writer's.
+// to.
 func (p *save) hasArrived(o *write.Outcome) bool {
 	repeats := slices.ContainsFunc(p.entity.unresolved, func(d *change.UnresolvedWrite) bool { return d.Move != nil })
+	// Nothing shows whether that is due to the first move or to another writer's.
 	return repeats && slices.ContainsFunc(o.Requests, func(r *write.Request) bool {
 		i := slices.Index(o.Requests, r)
 		if !r.Root || !r.New || r.OfEntity == nil || len(o.Stored[i]) == 0 {
@@ -344,7 +346,7 @@ func (p *save) missing(o *write.Outcome) error {
 	return nil
 }
 
-// stage sends the plan of a staged insert. Package staging has resolved its copies, so that no verdict is needed.
+// stage sends the plan of a staged insert, whose copies package staging has resolved, so that no verdict is needed.
 func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error) {
 	keys, m := *p.keys, p.env.Model
 	e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(keys.KeyFields)))

@@ -24,7 +24,7 @@ func Transaction(sender *write.Sender, parts []Part) *Operation {
 	return &Operation{parts: parts, sent: make([]Requests, len(parts)), sender: sender, atomic: true, tries: minTries}
 }
 
-// planTransaction decides how the requests of all parts are sent. errs are the faults of the parts.
+// planTransaction decides how the requests of all parts are sent; errs are the faults of the parts.
 func (x *Operation) planTransaction(errs change.Faults) (*write.Plan, error) {
 	var all []*write.Request
 	var before []write.Step
@@ -64,8 +64,7 @@ type cover struct {
 // terms are the terms of a request without and with those of checks that it covers.
 type terms struct{ own, all []attr.Condition }
 
-// withoutCovered returns the requests without those checks of root items that another request makes unnecessary. It
-// returns an error for a request that moves the expiry of items which another part adds.
+// withoutCovered returns the requests without those checks of root items that another request makes unnecessary.
 func (x *cover) withoutCovered(all []*write.Request) (rest []*write.Request, errs change.Faults) {
 	x.covered = nil
 	for r, t := range x.named { // by an earlier plan, from another state of the root item
@@ -96,6 +95,7 @@ func (x *cover) withoutCovered(all []*write.Request) (rest []*write.Request, err
 		for x.covered[r] != nil { // it is not sent either
 			r = x.covered[r]
 		}
+		// A request must not move the expiry of items which another part adds.
 		if x.covered[check] = r; r.SetsExpiry() && check.Item.ExpiryOfRoot {
 			errs = append(errs, model.Usagef("mapper: one part of the transaction moves the expiry of %s, and "+
 				"another adds items that expire with it: add them in the part that moves it", r.Place))
@@ -183,8 +183,7 @@ type sentAs struct {
 	n  int
 }
 
-// showPatches gives patches the answers of other parts about root items that their own checks would have refused. The
-// next try shows whether the other part would have been refused too.
+// showPatches gives patches the answers of other parts about root items that their own checks would have refused.
 func (x *Operation) showPatches(each []partOutcome, answers map[*write.Request]sentAs) {
 	shown := map[*write.Request]bool{}
 	changed := func(part Part, n int, root item.Attributes) bool {
@@ -206,6 +205,7 @@ func (x *Operation) showPatches(each []partOutcome, answers map[*write.Request]s
 	for i := range each {
 		own := &each[i].outcome
 		for n, r := range own.Requests {
+			// The next try shows whether the other part would have been refused too.
 			if shown[r] && !changed(each[i].Part, n, own.Stored[n]) {
 				own.Stored[n] = nil
 			}
@@ -219,8 +219,8 @@ type raw struct {
 	request *write.Request
 }
 
-// Raw returns the part of a transaction that sends a request of the caller. tables returns the tables
-// of the other parts' models by name, nil for others.
+// Raw returns the part of a transaction that sends a request of the caller; tables returns the tables of the other
+// parts' models by name, nil for any other.
 func Raw(part types.TransactWriteItem, tables func(string) *item.Table) (Part, error) {
 	r, err := write.Raw(part, tables)
 	if err != nil {

@@ -210,7 +210,7 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	return v.next == planAgain, err
 }
 
-// stateOf returns the state of the last step. parts are those of a refused one.
+// stateOf returns the state of the last step; parts are those of a refused one.
 func (x *Operation) stateOf(ctx context.Context, parts []partOutcome, t *Tally) state {
 	o := &x.outcome
 	switch {
@@ -266,7 +266,7 @@ func (x *Operation) moved(ctx context.Context, t *Tally) bool {
 	return false
 }
 
-// ask asks the parts why they were refused. The error has the reasons.
+// ask asks the parts why they were refused; the error has the reasons.
 func (x *Operation) ask(ctx context.Context, parts []partOutcome, t *Tally) (finding, error) {
 	var errs, reasons change.Faults
 	final := false
@@ -313,9 +313,9 @@ func always(Part, *write.Outcome) bool { return true }
 // ifAssumed is for requests that require the items as they were read, so that a late copy is refused.
 func ifAssumed(_ Part, o *write.Outcome) bool { return o.Assumed }
 
-// ifGuarded is for transactions. At most one copy of a transaction is applied if it writes an item whose version it
-// requires: the next plan requires the same version, unless the item has lost it.
+// ifGuarded is for transactions: at most one copy is applied of one that writes an item whose version it requires.
 func ifGuarded(_ Part, o *write.Outcome) bool {
+	// The next plan requires the same version, unless the item has lost it.
 	versioned := func(r *write.Request) bool { return r.Writes() && r.Expect.Version != nil }
 	return o.Assumed && (slices.ContainsFunc(o.Requests, versioned) || lostVersion(o))
 }
@@ -339,7 +339,7 @@ type openTry struct {
 	changes  [][]*change.Change
 }
 
-// recordOpen records the open tries as unresolved. It returns false if nothing will resolve one of them later.
+// recordOpen records the open tries as unresolved, and returns false if nothing will resolve one of them later.
 func (x *Operation) recordOpen() bool {
 	all := true
 	for _, t := range x.open {
@@ -356,14 +356,15 @@ func (x *Operation) recordOpen() bool {
 	return all
 }
 
-// leftOpen records the open tries as unresolved, and returns the error of an operation that ended with
-// err after them. err is only quoted if it says that nothing was written.
+// leftOpen records the open tries as unresolved, and returns the error of an operation that ended with err after
+// them.
 func (x *Operation) leftOpen(err error) error {
 	last := x.open[len(x.open)-1].requests
 	kept := x.recordOpen()
 	if errors.As(err, new(*Unknown)) {
 		return err
 	}
+	// err is only quoted if it says that nothing was written
 	if errors.As(err, new(*Conflict)) || errors.Is(err, search.ErrNotFound) {
 		err = &Quoted{err}
 	}
@@ -482,7 +483,7 @@ var cures = []answer{
 	{[]blocker{blockerLeftover}, nil, []need{needItem}, reportMissing, "PatchNeedsItem"},
 }
 
-// blockerOf classifies the stored item that blocks an item of a patch. root is the root item, and exists reports that
+// blockerOf classifies the stored item that blocks an item of a patch; root is the root item, and exists reports that
 // its entity is live.
 func blockerOf(it *change.PatchItem, stored item.Header, root *item.Image, exists bool) blocker {
 	ofRoot := stored.Incarnation != nil && staging.Holds(root, stored.Incarnation)
