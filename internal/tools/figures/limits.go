@@ -40,6 +40,11 @@ var limits = []limit{
 		"so many parameters are one value without a name",
 	},
 	{
+		"functions of the write loop with more than one sentence of explanation",
+		func(f *figures) int { return f.Explained.Count }, 0,
+		"the loop and the changes are read by strangers: what needs two sentences is a type or a table",
+	},
+	{
 		"packages in all modules", func(f *figures) int { return f.Packages.Count }, 93,
 		"the table of folders on the architecture page fits a screen, and each package has one idea",
 	},

@@ -49,6 +49,8 @@ var (
 	forLibrary    = regexp.MustCompile(`(?i)\bfor the (mapper|module|library)\b|\bfor generated code\b|for the ` +
 		`packages of this module`)
 	publicFolders = []string{"field", "mapper", "query"}
+	endOfSentence = regexp.MustCompile(`[.!?](\s|$)`)
+	writeLoop     = []string{"internal/save/change", "internal/save/operation"}
 )
 
 func main() {
@@ -94,6 +96,7 @@ func print(root string, asJSON, check bool) error {
 type figures struct {
 	Long       list[function]  `json:"longFunctions"`
 	Wide       list[function]  `json:"functionsWithManyParameters"`
+	Explained  list[function]  `json:"functionsOfTheWriteLoopWithManySentences"`
 	Types      list[typeCount] `json:"typesWithMostMethods"`
 	Knows      []knowledge     `json:"filesThatKnow"`
 	Lines      lines           `json:"lines"`
@@ -116,7 +119,7 @@ type list[T any] struct {
 	Entries []T `json:"entries"`
 }
 
-// function is a function with its lines or its parameters.
+// function is a function with the number of its lines, parameters or sentences.
 type function struct {
 	At   string `json:"at"` // file:line
 	Name string `json:"name"`
@@ -190,6 +193,7 @@ func measure(root string) (*figures, error) {
 	}
 	code := slices.DeleteFunc(slices.Clone(all), func(s source) bool { return s.test || s.generated })
 	f.Long, f.Wide = functions(fset, code)
+	f.Explained = explained(fset, code)
 	f.Types = typesOf(code)
 	f.Knows = whatFilesKnow(code)
 	f.ForLibrary = namesForLibrary(code)
@@ -281,6 +285,27 @@ func functions(fset *token.FileSet, code []source) (long, wide list[function]) {
 		}
 	}
 	return listOf(byLines), listOf(byParameters)
+}
+
+// explained returns the functions of the write loop whose doc comments have more than one sentence.
+func explained(fset *token.FileSet, code []source) list[function] {
+	var all []function
+	for _, s := range code {
+		if !slices.Contains(writeLoop, path.Dir(s.name)) {
+			continue
+		}
+		for _, d := range s.syntax.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := len(endOfSentence.FindAllString(f.Doc.Text(), -1)); n > 1 {
+				at := fset.PositionFor(f.Pos(), false)
+				all = append(all, function{fmt.Sprintf("%s:%d", at.Filename, at.Line), declared(d), n})
+			}
+		}
+	}
+	return listOf(all)
 }
 
 // declared returns the name of a function, with that of its type, or of the first variable
@@ -648,6 +673,10 @@ func (f *figures) table(w io.Writer) {
 	}
 	fmt.Fprintf(w, "   functions with more than %d parameters: %d\n", maxParameters, f.Wide.Count)
 	for _, x := range f.Wide.Entries {
+		fmt.Fprintf(w, "  %s\t%s\t%d\n", x.At, x.Name, x.N)
+	}
+	fmt.Fprintf(w, "   functions of the write loop with more than one sentence: %d\n", f.Explained.Count)
+	for _, x := range f.Explained.Entries {
 		fmt.Fprintf(w, "  %s\t%s\t%d\n", x.At, x.Name, x.N)
 	}
 	fmt.Fprintf(w, "\n2. types with most methods\n")
