@@ -483,6 +483,56 @@ func TestFrozenTwice(t *testing.T) {
 	}
 }
 
+// Clause OwnMark of Migration.tla, action Stands: a program marks the monolith again only if its claim is still stored.
+// One program adopts a claim, and another one adopts it too, moves the entity, and deletes it. Otherwise the mark of
+// the first program would be its own and come last: it would take the mark back, and the entity would exist again.
+func TestLostClaimDoesNotMarkAgain(t *testing.T) {
+	t.Parallel()
+	ctx := request.WithoutPauses(context.Background())
+	s := newSetup(t)
+	d := s.put(shop(rand.New(rand.NewPCG(1, 1)), "a", 4))
+	root, _ := s.RootOf(d)
+	killed, kill := context.WithCancel(ctx)
+	_ = s.hooked("", `"live"`, kill).Move(killed, []*protocol.Entity{{Doc: d}}, &write.Tally{})
+	first := &concurrent{do: func() { // the first request after the refused mark
+		if live, err := s.Live(ctx, root, &write.Tally{}); err != nil || !live {
+			t.Errorf("the second program has not moved it: %v", err)
+		}
+		for _, a := range s.all(s.Tables[0]) {
+			k := item.Attributes{"PK": a["PK"], "SK": a["SK"]}
+			if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+				TableName: &s.Tables[0].Name, Key: k,
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+	}}
+	first.Client = fakedynamo.Before(s.client, "UpdateItem", `"moved"`, func() {
+		if err := s.one("a"); err != nil {
+			t.Error(err)
+		}
+		first.at = first.n + 1
+	})
+	e := &protocol.Entity{Doc: s.read("a")}
+	err := protocol.New(first, s.Layout, s.Source, s.Keys, s.Tables).Move(ctx, []*protocol.Entity{e}, &write.Tally{})
+	if err != nil || e.Err != nil || first.at == 0 || e.Moved {
+		t.Errorf("%v, %v, moved %v", err, e.Err, e.Moved)
+	}
+	if s.read("a").Unmarked() || len(s.all(s.Tables[0])) > 0 {
+		t.Error("the deleted entity exists again")
+	}
+}
+
+// read returns a monolith as it is stored.
+func (s *setup) read(id string) *protocol.Monolith {
+	s.Helper()
+	d, err := s.Monolith(context.Background(), s.at(id), &write.Tally{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return d
+}
+
 // Two programs continue an imported claim. One finds that the monolith cannot be moved, and leaves the
 // claim to the other, which finds it unchanged.
 func TestSharedClaimStays(t *testing.T) {

@@ -165,6 +165,39 @@ func TestIndependentWriteThatEndsIsPartial(t *testing.T) {
 	}
 }
 
+// Law 6: an error names an item as not written only if no plan wrote it. The added element is the only step of a second
+// plan, which replaces a leftover item. Its root item cannot be read afterwards: the outcome of the element is unknown.
+func TestPartialErrorNamesNoItemOfSecondPlanThatWasWritten(t *testing.T) {
+	t.Parallel()
+	ctx := request.WithoutPauses(context.Background())
+	table, f := testengine.Table(t, "PK:S", "SK:S"), &kit.Faulty{At: -1}
+	clean := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+	kit.LeaveEntries(t, clean, kit.Part{N: 5, Text: "dead"})
+	kit.Must(clean.Save(ctx, clean.New(kit.Account{ID: "1", Counter: 1})))(t)
+	m := kit.NewAccounts(t, table, f, 1)
+	e := kit.Must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Counter, e.Value.Entries = 2, []kit.Part{{N: 5, Text: "mine"}}
+	puts := 0
+	f.Pick = func() kit.Fault {
+		switch f.Log[len(f.Log)-1] {
+		case "PutItem":
+			puts++
+		case "GetItem":
+			if puts == 2 {
+				return kit.Deny
+			}
+		}
+		return kit.None
+	}
+	_, err := m.Save(ctx, e, mapper.Independent())
+	if errors.As(err, new(*mapper.PartialError)) || !errors.As(err, new(*mapper.OutcomeUnknownError)) || puts != 2 {
+		t.Errorf("after %d puts: %v", puts, err)
+	}
+	if got := kit.Stored(t, clean, "1"); got.Counter != 2 || len(got.Entries) != 1 || got.Entries[0].Text != "mine" {
+		t.Errorf("stored %+v", got)
+	}
+}
+
 // Update never applies its function again after a part of it was written.
 func TestUpdateAppliesOnceAfterPartialWrite(t *testing.T) {
 	t.Parallel()
