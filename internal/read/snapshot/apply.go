@@ -271,11 +271,7 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 	inexact = maps.Clone(inexact)
 	if e.Put != nil {
 		clear(r.Sizes)
-		r.Header.Expiry, r.Expiry, r.Opaque, r.Former, r.Index = nil, 0, nil, nil, nil
-		r.Seen, r.Inexact, r.Packed, r.Plain = nil, nil, nil, nil
-	}
-	for _, a := range e.Removed {
-		r.set(s.Model.Reserved, e.Item, a)
+		r.Header.Expiry, r.Expiry, r.Index = nil, 0, nil
 	}
 	for _, a := range e.Set {
 		r.set(s.Model.Reserved, e.Item, a)
@@ -283,15 +279,33 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 			s.stillInexact(r, e, a)
 		}
 	}
+	for _, a := range e.Removed { // after a value has its new name
+		r.set(s.Model.Reserved, e.Item, a)
+	}
 	for i, v := range e.Plain {
 		keep(&r.Plain, i, v)
 	}
 	if e.Put != nil {
+		for i, n := range r.Sizes {
+			if n == 0 {
+				r.forget(i)
+			}
+		}
+		r.Former = nil
 		h := s.Model.Reserved.Header(e.Put)
 		r.Header.Incarnation, r.Header.Stage = h.Incarnation, h.Stage
 	}
 	r.Size = e.Size
 	return r
+}
+
+// forget forgets the value of an attribute, which is not stored any more.
+func (r *Stored) forget(i int) {
+	delete(r.Opaque, i)
+	delete(r.Seen, i)
+	delete(r.Inexact, i)
+	delete(r.Packed, i)
+	delete(r.Plain, i)
 }
 
 // stillInexact notes a value that was inexact: parts of it may be as they were stored.
@@ -341,16 +355,19 @@ func (r *Stored) set(names item.Reserved, it *schema.Item, a item.Assignment) {
 		}
 		of := r.Former[i].Attribute
 		r.Former = slices.Delete(r.Former, i, i+1)
-		delete(r.Inexact, of)
-		if it.Attributes[of].Opaque && r.Sizes[of] == 0 {
-			keep(&r.Opaque, of, nil) // its value was that of the old name
+		if r.Sizes[of] == 0 { // its value was that of the old name
+			r.forget(of)
 		}
 	case a.Index >= 0:
 		r.Sizes[a.Index] = int32(n)
-		delete(r.Seen, a.Index)
-		delete(r.Plain, a.Index)
 		delete(r.Inexact, a.Index)
-		if l := it.Attributes[a.Index].Large; l != nil && !l.External() {
+		l := it.Attributes[a.Index].Large
+		// a put, and a new name, write the external value again that the item had
+		if !l.External() || !attr.Same(r.Opaque[a.Index], a.Value) {
+			delete(r.Seen, a.Index)
+			delete(r.Plain, a.Index)
+		}
+		if l != nil && !l.External() {
 			keep(&r.Packed, a.Index, a.Value)
 		}
 		if it.Attributes[a.Index].Opaque {
