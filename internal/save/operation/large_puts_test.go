@@ -130,8 +130,8 @@ func TestPutsKeepExternalValues(t *testing.T) {
 	}
 }
 
-// Law 3: a put that removes an attribute which had another name before forgets its value. The same value is then written
-// again.
+// Law 3: a put that removes an attribute which had another name before forgets its value. The same value is then
+// written again.
 func TestPutForgetsRemovedValueOfFormerName(t *testing.T) {
 	t.Parallel()
 	ctx := request.WithoutPauses(context.Background())
