@@ -324,16 +324,16 @@ func (r *Stored) ReadAs(it *schema.Item, i int) string {
 	return ""
 }
 
-// Value returns the stored value of an attribute of an item of a kind, nil if it is not stored under its present
-// name. encoded returns the encoding of the value that was decoded from it, which is the stored value of most
+// Value returns the stored value of an attribute of an item of a kind, under its present name or a former one, nil if
+// none is stored. encoded returns the encoding of the value that was decoded from it, which is the stored value of most
 // attributes.
 func (r *Stored) Value(it *schema.Item, i int, encoded func() types.AttributeValue) types.AttributeValue {
-	a := it.Attributes[i]
+	a, name := it.Attributes[i], r.ReadAs(it, i)
 	switch {
-	case r.Sizes[i] == 0:
+	case name == "":
 		return nil
 	case r.Raw != nil:
-		return r.Raw[a.Name]
+		return r.Raw[name]
 	case r.Inexact[i] != nil:
 		return r.Inexact[i]
 	case r.Packed[i] != nil:

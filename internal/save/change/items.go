@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/codec"
@@ -345,20 +346,14 @@ func (x *itemDiff) rename() error {
 			x.removes = append(x.removes, remove)
 			continue
 		}
-		v, err := r.Opaque[f.Attribute], error(nil)
-		if !it.Attributes[f.Attribute].Large.External() {
-			v, err = encode(x.m, it, x.rec.Value, f.Attribute, nil)
-			if err == nil && v != nil {
-				v, err = graft(x.m, it, r, f.Attribute, v)
-			}
-		}
+		// The field did not change, though AfterLoad may have changed or emptied it, so that the stored value stays.
+		was := func() types.AttributeValue { return x.was(it, r, x.old, f.Attribute) }
+		v, err := storable(x.m, it, f.Attribute, r.Value(it, f.Attribute, was))
 		switch {
 		case err != nil:
-			return err
+			return x.m.ValueErrorf(fieldOf(it, f.Attribute), "attribute %q: %w", name, err)
 		case v != nil:
 			x.sets = append(x.sets, item.Assignment{Name: name, Index: f.Attribute, Value: v})
-		case x.m.Schema.Hooks:
-			continue // AfterLoad may have set other fields from it, which are not stored
 		}
 		x.removes = append(x.removes, remove)
 	}
@@ -512,8 +507,11 @@ func (d *differ) replace(ch *Change) error {
 	written := func(i int) (types.AttributeValue, bool) {
 		for _, list := range [2][]item.Assignment{changed, removed} {
 			for _, a := range list {
-				if a.Index == i {
+				switch {
+				case a.Index == i:
 					return a.Value, true
+				case a.Index == item.Former && ch.Item.Former(a.Name) == i:
+					return nil, true
 				}
 			}
 		}
@@ -567,6 +565,10 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 		old := d.s.Old
 		if it.Element() {
 			old = d.m.Codec.Elements(it.Index).At(old, from.Pos)
+		}
+		if err := d.checkEmptied(rec, from, old); err != nil {
+			d.fail(err)
+			return
 		}
 		expiry = d.keptExpiry(it, from, old, expiry)
 		copied = func(i int) (types.AttributeValue, bool) { return d.copied(rec, from, old, i) }
@@ -623,7 +625,7 @@ func (d *differ) incarnate(ch *Change) {
 // for one to encode again.
 func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int) (v types.AttributeValue, ok bool) {
 	a, record := rec.Item.Attributes[i], d.m.Codec.Record(rec.Item.Index)
-	if a.Large.External() || len(a.Was) > 0 || rec.Item.Sparse(i) {
+	if a.Large.External() {
 		return nil, false
 	}
 	if a.Opaque || !record.Same(old, rec.Value, i) {
@@ -635,7 +637,35 @@ func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int)
 			return nil, false
 		}
 	}
-	return from.Value(rec.Item, i, func() types.AttributeValue { return d.was(rec.Item, from, old, i) }), true
+	was := func() types.AttributeValue { return d.was(rec.Item, from, old, i) }
+	v, err := storable(d.m, rec.Item, i, from.Value(rec.Item, i, was))
+	return v, err == nil
+}
+
+// checkEmptied refuses the move of an item with an external value whose field AfterLoad has emptied: the new item would
+// not have the value.
+func (d *differ) checkEmptied(rec model.Record, from *snapshot.Stored, old any) error {
+	if !d.m.Schema.Hooks || !rec.Item.HasExternal() {
+		return nil
+	}
+	record, zero := d.m.Codec.Record(rec.Item.Index), d.m.Codec.New()
+	if rec.Item.Element() {
+		zero = d.m.Codec.Elements(rec.Item.Index).NewElement()
+	}
+	for i, a := range rec.Item.Attributes {
+		none, noneErr := record.Plain(zero, i)
+		if !a.Large.External() || a.Value.Type.Lazy || noneErr != nil || from.Opaque[i] == nil ||
+			extern.Same(from.Opaque[i], none, d.m.Codecs, a.Text(), attr.Same) {
+			continue
+		}
+		was, err := record.Plain(old, i)
+		is, isErr := record.Plain(rec.Value, i)
+		if err == nil && isErr == nil && attr.Same(was, none) && attr.Same(is, none) {
+			return d.m.ValueErrorf(fieldOf(rec.Item, i), "the item %s would move without the external value of the "+
+				"attribute %q, since AfterLoad has emptied the field: set it before the move", from.Place, a.Name)
+		}
+	}
+	return nil
 }
 
 func (d *differ) delete(it *schema.Item, r *snapshot.Stored) {

@@ -32,18 +32,26 @@ func encode(m *model.Model, it *schema.Item, rec any, i int, r *snapshot.Stored)
 			}
 		}
 	}
-	switch {
-	case err != nil || v == nil:
-	case it.Sparse(i):
-		v, err = indexable(m, it, i, v)
-	case it.Attributes[i].Name == m.Reserved.TTL && attr.Same(v, zeroTime):
-		v = nil // it never expires
+	if err == nil {
+		v, err = storable(m, it, i, v)
 	}
 	if err == nil {
 		err = readable(m, it, rec, i, v)
 	}
 	if err != nil {
 		return nil, m.ValueErrorf(fieldOf(it, i), "attribute %q: %w", it.Attributes[i].Name, err)
+	}
+	return v, nil
+}
+
+// storable returns the value of an attribute, nil for one that is left out.
+func storable(m *model.Model, it *schema.Item, i int, v types.AttributeValue) (types.AttributeValue, error) {
+	switch {
+	case v == nil:
+	case it.Sparse(i):
+		return indexable(m, it, i, v)
+	case it.Attributes[i].Name == m.Reserved.TTL && attr.Same(v, zeroTime):
+		return nil, nil // it never expires
 	}
 	return v, nil
 }
