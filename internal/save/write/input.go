@@ -27,13 +27,12 @@ func (r *Request) UpdateExpression(x *attr.Expression) string {
 	b.Grow(64) // most expressions are shorter
 	last := ""
 	clause := func(word string, text ...string) {
-		switch {
-		case word == last:
+		if word == last {
 			b.WriteString(", ")
-		case last != "":
-			b.WriteString(" ")
-			fallthrough
-		default:
+		} else {
+			if last != "" {
+				b.WriteString(" ")
+			}
 			b.WriteString(word)
 			b.WriteString(" ")
 		}
