@@ -314,6 +314,31 @@ func TestUpdateAppliesToReplacedEntity(t *testing.T) {
 	}
 }
 
+// UpdateAll applies its function again if an entity to which it adds was deleted and inserted again in the meantime.
+func TestUpdateAllAppliesToReplacedEntity(t *testing.T) {
+	t.Parallel()
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.NewAccounts(t, table, &kit.Faulty{At: -1}, 1)
+	for _, id := range []string{"1", "2"} {
+		kit.Must(m.Save(ctx, m.New(kit.Account{ID: id, Counter: 1})))(t)
+	}
+	times, a, b := 0, kit.Account{}, kit.Account{}
+	_, err := mapper.UpdateAll(ctx, func() error {
+		if times++; times == 1 {
+			kit.Must(m.DeleteByKey(ctx, m.Key("1")))(t)
+			kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 2})))(t)
+		}
+		a.Entries = []kit.Part{{N: 1, Text: "x"}}
+		b.Counter++
+		return nil
+	}, m.UpdatePart(&a, m.Key("1")), m.UpdatePart(&b, m.Key("2")))
+	one, two := kit.Stored(t, m, "1"), kit.Stored(t, m, "2")
+	if err != nil || times != 2 || one.Counter != 2 || len(one.Entries) != 1 || two.Counter != 2 {
+		t.Errorf("%d times: %+v, %+v: %v", times, one, two, err)
+	}
+}
+
 // Parts of one transaction may add to one entity.
 func TestTransactAddsTwiceToOneEntity(t *testing.T) {
 	t.Parallel()
