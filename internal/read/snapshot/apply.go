@@ -269,7 +269,11 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 		inexact = e.From.Inexact
 	}
 	inexact = maps.Clone(inexact)
+	var had []bool // the attributes that were stored, of an item that is put
 	if e.Put != nil {
+		for i := range r.Sizes {
+			had = append(had, r.ReadAs(e.Item, i) != "")
+		}
 		clear(r.Sizes)
 		r.Header.Expiry, r.Expiry, r.Index = nil, 0, nil
 	}
@@ -287,7 +291,7 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 	}
 	if e.Put != nil {
 		for i, n := range r.Sizes {
-			if n == 0 {
+			if n == 0 && had[i] {
 				r.forget(i)
 			}
 		}
@@ -296,7 +300,24 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 		r.Header.Incarnation, r.Header.Stage = h.Incarnation, h.Stage
 	}
 	r.Size = e.Size
+	s.keepCompared(e, r)
 	return r
+}
+
+// keepCompared keeps the encodings of opaque attributes, with which later values are compared: AfterLoad may have
+// changed the fields of stored values that the write keeps, and items without versions keep all stored values in Raw.
+func (s *Snapshot) keepCompared(e *Effect, r *Stored) {
+	if e.Record == nil || !e.Item.Opaque || !s.Model.Schema.Hooks && s.Model.Reserved.Versions() {
+		return
+	}
+	for i, a := range e.Item.Attributes {
+		if !a.Opaque || a.Large.External() {
+			continue
+		}
+		if own, err := s.Model.Codec.Record(e.Item.Index).Encode(e.Record, i); err == nil {
+			keep(&r.Opaque, i, attr.Copy(own))
+		}
+	}
 }
 
 // forget forgets the value of an attribute, which is not stored any more.

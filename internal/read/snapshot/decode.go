@@ -413,11 +413,26 @@ func (s *Snapshot) keepOpaque(f *item.Image, r *Stored, rec any) {
 // see keeps the digest of a value that AfterLoad may have changed outside the item.
 func (r *Stored) see(m *model.Model, it *schema.Item, rec any, i int) {
 	v, err := m.Codec.Record(it.Index).Plain(rec, i)
-	if err != nil || v == nil {
+	if err != nil {
 		return
 	}
 	if r.Seen == nil {
 		r.Seen = map[int][32]byte{}
 	}
-	r.Seen[i] = extern.Digest(v)
+	r.Seen[i] = seenAs(v)
+}
+
+// IsSeen reports whether a value of an external attribute, nil for none, is as AfterLoad has left it, and the stored
+// value has not changed since then.
+func (r *Stored) IsSeen(i int, now types.AttributeValue) bool {
+	seen, hooked := r.Seen[i]
+	return hooked && seen == seenAs(now)
+}
+
+// seenAs returns the digest of a value, nil for none.
+func seenAs(v types.AttributeValue) [32]byte {
+	if v == nil {
+		return [32]byte{1} // no value has it
+	}
+	return extern.Digest(v)
 }

@@ -51,7 +51,11 @@ func (d *differ) fixedItem(it *schema.Item) {
 			d.delete(it, x)
 		}
 	}
-	present := d.m.Present(it, d.v)
+	from := r
+	if r == nil && len(away) > 0 {
+		from = away[0]
+	}
+	present := d.m.Present(it, d.v) || d.keepsEmptied(rec, from)
 	switch {
 	// what the model does not know moves along
 	case r == nil && !present && !(len(away) > 0 && len(away[0].Unknown) > 0):
@@ -510,7 +514,7 @@ func (d *differ) replace(ch *Change) error {
 				switch {
 				case a.Index == i:
 					return a.Value, true
-				case a.Index == item.Former && ch.Item.Former(a.Name) == i:
+				case a.Index == item.Former && ch.Item.Former(a.Name) == i && ch.Stored.Sizes[i] == 0:
 					return nil, true
 				}
 			}
@@ -561,7 +565,9 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 	ch.From = from
 	expiry := expiryOf(d.m, it, d.v, rec.Value)
 	var copied func(i int) (types.AttributeValue, bool)
-	if from != nil {
+	if from == nil {
+		expiry = d.inherited(it, expiry)
+	} else {
 		old := d.s.Old
 		if it.Element() {
 			old = d.m.Codec.Elements(it.Index).At(old, from.Pos)
@@ -666,6 +672,28 @@ func (d *differ) checkEmptied(rec model.Record, from *snapshot.Stored, old any) 
 		}
 	}
 	return nil
+}
+
+// keepsEmptied reports whether a stored singleton has values that the program did not change, and whose fields
+// AfterLoad has emptied: the item stays, though its fields are empty.
+func (d *differ) keepsEmptied(rec model.Record, r *snapshot.Stored) bool {
+	it, record := rec.Item, d.m.Codec.Record(rec.Item.Index)
+	if r == nil || !d.m.Schema.Hooks || it.Pointer && record.Present(d.s.Old) {
+		return false
+	}
+	kept := d.m.Codec.New()
+	for i, a := range it.Attributes {
+		if a.Large.External() {
+			if now, err := record.Plain(rec.Value, i); err == nil && r.Opaque[i] != nil && r.IsSeen(i, now) {
+				return true
+			}
+			continue
+		}
+		if v, ok := d.copied(rec, r, d.s.Old, i); ok && v != nil && record.Decode(kept, i, v) != nil {
+			return true
+		}
+	}
+	return record.Present(kept)
 }
 
 func (d *differ) delete(it *schema.Item, r *snapshot.Stored) {

@@ -116,12 +116,14 @@ func graftLarge(m *model.Model, r *snapshot.Stored, it *schema.Item, i int, now 
 	_ types.AttributeValue, same bool, err error,
 ) {
 	plain, was, a := r.Plain[i], r.Opaque[i], it.Attributes[i]
-	seen, hooked := r.Seen[i]
+	_, hooked := r.Seen[i]
 	switch {
+	case r.IsSeen(i, now):
+		return now, true, nil
 	case now == nil || was == nil:
 		return now, was == nil && now == nil, nil
 	case hooked:
-		return now, seen == extern.Digest(now), nil
+		return now, false, nil
 	case plain == nil:
 		return now, extern.Same(was, now, m.Codecs, a.Text(), attr.Same), nil
 	}
@@ -141,7 +143,7 @@ func (ch *Change) attribute(m *model.Model, i int) (types.AttributeValue, error)
 		return ch.external[j].stored(), nil
 	}
 	now, err := plainly(m, ch.Item, ch.Record, i)
-	if err != nil || now == nil {
+	if err != nil || now == nil && ch.Stored == nil {
 		return nil, err
 	}
 	switch same := false; {
@@ -152,7 +154,7 @@ func (ch *Change) attribute(m *model.Model, i int) (types.AttributeValue, error)
 	case ch.From != nil && ch.From.Plain[i] != nil:
 		now, _, err = graftLarge(m, ch.From, ch.Item, i, now)
 	}
-	if err != nil {
+	if err != nil || now == nil {
 		return nil, err
 	}
 	// a new value, which the change records

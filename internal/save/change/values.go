@@ -127,7 +127,7 @@ func graft(m *model.Model, it *schema.Item, r *snapshot.Stored, i int, now types
 	case a.Large != nil:
 		stored = r.Packed[i]
 	case r.Raw != nil:
-		stored = r.Raw[a.Name]
+		stored = r.Raw[r.ReadAs(it, i)]
 	}
 	if stored == nil || it.Sparse(i) {
 		return now, nil
@@ -171,6 +171,21 @@ func (d *differ) keptExpiry(it *schema.Item, r *snapshot.Stored, old any,
 		return now
 	}
 	return r.Header.Expiry
+}
+
+// inherited returns the expiry of a new item: one that expires with the root item has the stored expiry, unless the
+// program changed it. AfterLoad may have changed the field.
+func (d *differ) inherited(it *schema.Item, now types.AttributeValue) types.AttributeValue {
+	root, kind := d.s.Root(), d.m.Root()
+	if !d.m.Schema.Hooks || !it.ExpiryOfRoot || root == nil || d.expiryChanged || d.m.Reserved.ListsExpiry(it) {
+		return now
+	}
+	i := kind.Attribute(d.m.Reserved.TTL)
+	if i < 0 {
+		return root.Header.Expiry
+	}
+	was := func() types.AttributeValue { return d.was(kind, root, d.s.Old, i) }
+	return Inherited(root.Value(kind, i, was))
 }
 
 // taken has the values that a put takes from a stored item. It is zero for a new item.
