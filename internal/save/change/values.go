@@ -173,8 +173,8 @@ func (d *differ) keptExpiry(it *schema.Item, r *snapshot.Stored, old any,
 	return r.Header.Expiry
 }
 
-// inherited returns the expiry of a new item: one that expires with the root item has the stored expiry, which AfterLoad
-// may have changed, unless the program changed it.
+// inherited returns the expiry of a new item: one that expires with the root item has the stored expiry, which
+// AfterLoad may have changed, unless the program changed it.
 func (d *differ) inherited(it *schema.Item, now types.AttributeValue) types.AttributeValue {
 	root, kind := d.s.Root(), d.m.Root()
 	if !d.m.Schema.Hooks || !it.ExpiryOfRoot || root == nil || d.expiryChanged || d.m.Reserved.ListsExpiry(it) {
