@@ -26,6 +26,10 @@ var ErrNotFound = search.ErrNotFound
 // adds. An *[ExistsError] wraps it. It is no *ConflictError, since to load and repeat cannot help.
 var ErrExists = operation.ErrExists
 
+// ErrTaken says that a unique value belongs to another entity. A *[UniqueError] wraps it. It is neither ErrExists nor a
+// *ConflictError: a write that loads again and repeats cannot succeed.
+var ErrTaken = errors.New("itemize: unique value is taken")
+
 // ErrUsage is the class of errors of invalid calls, such as options that exclude each other. Nothing was
 // sent. Fix the program. errors.Is(err, ErrUsage) is true for them.
 var ErrUsage = model.ErrUsage
@@ -228,6 +232,31 @@ func existsError(e *operation.Exists) *ExistsError {
 	return out
 }
 
+// UniqueError says that a unique value belongs to another entity. errors.Is(err, ErrTaken) is true for it. The error does
+// not contain the value. Nothing was written.
+type UniqueError struct {
+	Model string
+	// Field is the field of the value. Several fields are separated by commas.
+	Field string
+	// Owner is the key of the root item of the other entity.
+	Owner Key
+
+	pending string
+}
+
+// Error names the field and the owner.
+func (e *UniqueError) Error() string {
+	text := fmt.Sprintf("%s.%s: the value belongs to %s: choose another value, or change that entity first", e.Model,
+		e.Field, e.Owner)
+	if e.pending != "" {
+		text += " (" + e.pending + ")"
+	}
+	return text
+}
+
+// Unwrap returns ErrTaken.
+func (e *UniqueError) Unwrap() error { return ErrTaken }
+
 // NotFoundError says which item is missing: the root item of an entity, or the item that a patch
 // requires. errors.Is(err, ErrNotFound) is true for it.
 type NotFoundError struct {
@@ -428,6 +457,8 @@ func public(m *model.Model, err error) error {
 		return conflictError(e)
 	case *operation.Exists:
 		return existsError(e)
+	case *operation.Taken:
+		return &UniqueError{Model: e.Label, Field: e.Field, Owner: keyOf(e.Owner), pending: e.Pending}
 	case *operation.NotFound:
 		return &NotFoundError{Model: e.Label, Field: e.Field, Key: keyOf(e.Place), Pending: e.Pending}
 	case *operation.Unknown:

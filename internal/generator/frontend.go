@@ -175,6 +175,10 @@ func (f *frontend) methods(s *schema.Type, t types.Type) {
 	if _, isStruct := t.Underlying().(*types.Struct); isStruct && set.Lookup(nil, "AfterLoad") != nil {
 		s.Hook, s.WrongHook = true, value.Lookup(nil, "AfterLoad") != nil || !has(set, "AfterLoad", nil)
 	}
+	if !types.IsInterface(t) && !pointer && set.Lookup(nil, "Normal") != nil {
+		s.Normal = has(set, "Normal", nil, "string")
+		s.WrongNormal = !s.Normal
+	}
 	s.Stringer = has(value, "String", nil, "string")
 	if n, ok := t.(*types.Named); ok && n.Obj().Name() == schema.LazyName && n.Obj().Pkg() != nil &&
 		n.Obj().Pkg().Path() == schema.LazyPackage && n.TypeArgs().Len() == 1 {

@@ -24,9 +24,11 @@ type Model struct {
 	Codec  codec.Model
 	// Tables are those of the schema, by their real names; where tables follow the time these have
 	// the placeholder yet, and Table returns those of a period.
-	Tables   []*item.Table
-	Reserved item.Reserved
-	Now      func() time.Time
+	Tables []*item.Table
+	// GuardTables are the tables that have guards alone, by their declared names.
+	GuardTables map[string]*item.Table
+	Reserved    item.Reserved
+	Now         func() time.Time
 	// Times says which tables there are, where tables follow the time.
 	Times Times
 	timed sync.Map // of *item.Table by periodTable: each is one
@@ -55,6 +57,11 @@ func New(e *schema.Entity, c codec.Model, tables []string) *Model {
 	}
 	for i, t := range e.Tables {
 		m.Tables = append(m.Tables, &item.Table{Name: tables[i], Hash: t.Hash, Range: t.Range, Index: i})
+	}
+	for _, u := range e.Uniques {
+		if u.Table != "" {
+			m.NameGuardTable(u.Table, u.Table)
+		}
 	}
 	return m
 }

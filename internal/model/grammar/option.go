@@ -31,6 +31,7 @@ const (
 	char
 	codec
 	maybeText // a word on fields, word=value on blank fields
+	optional  // a word, or word=value
 )
 
 // word is one word of the grammar.
@@ -73,6 +74,9 @@ var words = []word{
 	{"inline", OnField, size, "inline=8KB"},
 	{"shards", OnBlank, counts, "shards=N"},
 	{"shardby", OnBlank, text, "shardby=FIELD"},
+	{"unique", OnField, optional, "unique"},
+	{"as", OnField, text, "as='Model#attribute'"},
+	{"guards", OnField, text, "guards=TABLE"},
 }
 
 // Codecs are the values that compress= takes.
@@ -92,7 +96,7 @@ var synonyms = map[string]string{
 	"pkey": "pk", "partition": "pk", "partitionkey": "pk", "hashkey": "pk",
 	"tablename": "table", "gsi": "index", "lsi": "index", "idx": "index", "expires": "ttl",
 	"singular": "one", "formerly": "was", "renamed": "was", "alias": "was",
-	"optimistic": "version", "sep": "delim", "delimiter": "delim", "bucket": "s3",
+	"optimistic": "version", "uniq": "unique", "distinct": "unique", "sep": "delim", "delimiter": "delim", "bucket": "s3",
 }
 
 // avWords are the options of attributevalue, which belong into dynamodbav.

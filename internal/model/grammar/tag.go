@@ -343,6 +343,9 @@ func (p *parser) check(o *Option, w word, value span, has bool) bool {
 			w.usage = w.name + "=ATTR"
 		}
 	}
+	if w.takes == optional {
+		wantsValue = has
+	}
 	switch {
 	case has && !wantsValue:
 		p.fault(o.Pos, o.End, "write "+w.usage, "the option %s takes no value", o.Word)

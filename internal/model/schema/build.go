@@ -103,6 +103,7 @@ func (b *builder) build() {
 	b.indexes()
 	b.unusedNames()
 	b.largeValues()
+	b.uniques()
 	b.check()
 }
 

@@ -37,6 +37,8 @@ type Entity struct {
 	Periods *Periods
 	// Indexes are the secondary indexes, in the order of their declarations.
 	Indexes []*Index
+	// Uniques are the values that must be unique, in the order of their fields.
+	Uniques []*Unique
 	// Items are the kinds of items, in the order of their first fields.
 	Items []*Item
 	// Root is the item that means that the entity exists.

@@ -29,6 +29,8 @@ type Layout struct {
 	Shards       *LayoutShards `json:"shards,omitempty"`
 	Items        []LayoutItem  `json:"items"`
 	Indexes      []LayoutIndex `json:"indexes,omitempty"`
+	// Unique are the values that must be unique.
+	Unique []LayoutUnique `json:"unique,omitempty"`
 	// Removed are items that the model had before, and that may be stored yet.
 	Removed []LayoutItem `json:"removed,omitempty"`
 }
@@ -38,6 +40,17 @@ type Layout struct {
 type LayoutShards struct {
 	Counts []int  `json:"counts"`
 	By     string `json:"by,omitempty"`
+}
+
+// LayoutUnique is a value that must be unique: the name in the keys of its guards, the attributes of the root item that
+// it consists of, how they are compared, and the table of the guards, "" for that of the root item.
+type LayoutUnique struct {
+	Name       string   `json:"name"`
+	Attributes []string `json:"attributes"`
+	// Forms are the normal forms of the attributes, "" for the stored value: "fold", or the type whose method Normal
+	// returns it, or both.
+	Forms []string `json:"forms,omitempty"`
+	Table string   `json:"table,omitempty"`
 }
 
 // LayoutTable is a table with its key attributes and their types (S, N or B).
@@ -153,6 +166,9 @@ func (e *Entity) Layout() Layout {
 	}
 	for _, it := range e.Items {
 		l.Items = append(l.Items, it.layout(e, it == e.Root))
+	}
+	for _, u := range e.Uniques {
+		l.Unique = append(l.Unique, e.layoutUnique(u))
 	}
 	for _, x := range e.Indexes {
 		for _, n := range x.Entries {

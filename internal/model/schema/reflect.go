@@ -27,6 +27,7 @@ var (
 	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	stringMethod    = reflect.TypeFor[fmt.Stringer]()
+	normalMethod    = reflect.TypeFor[interface{ Normal() string }]()
 	numberMethods   = reflect.TypeFor[interface {
 		Float64() (float64, error)
 		Int64() (int64, error)
@@ -103,6 +104,10 @@ func (f *reflector) methods(t *Type, rt reflect.Type) {
 	t.Stringer = rt.Implements(stringMethod)
 	t.MarshalsText = set.Implements(textMarshaler)
 	t.UnmarshalsText = set.Implements(textUnmarshaler)
+	if _, ok := set.MethodByName("Normal"); ok && rt.Kind() != reflect.Interface && rt.Kind() != reflect.Pointer {
+		t.Normal = set.Implements(normalMethod)
+		t.WrongNormal = !t.Normal
+	}
 	if m, ok := set.MethodByName("AfterLoad"); ok && rt.Kind() == reflect.Struct {
 		_, onValue := rt.MethodByName("AfterLoad")
 		t.Hook, t.WrongHook = true, onValue || m.Type.NumIn() != 1 || m.Type.NumOut() != 0

@@ -76,6 +76,9 @@ type Type struct {
 	// Hook reports a method AfterLoad. WrongHook reports that the method has parameters, results, or a
 	// receiver that is no pointer, so that it could not be called, or would change a copy.
 	Hook, WrongHook bool
+	// Normal reports a method Normal() string: the text by which values are compared where they must be unique.
+	// WrongNormal reports a method of that name with parameters or another result.
+	Normal, WrongNormal bool
 	// Methods reports that an interface has methods.
 	Methods bool
 	// Go is the front end's own type: a reflect.Type or a types.Type.

@@ -22,6 +22,8 @@ type Deletion struct {
 	// Root is the root's delete, nil where it is not selected; Rest the others.
 	Root *Change
 	Rest []*Change
+	// Guards are the guards that the entity releases: those of its root item, if that was read live.
+	Guards []Guard
 	// keyFields are the values of the key fields, as far as the items that were read have them.
 	keyFields []key.Value
 }
@@ -94,6 +96,18 @@ func (del *Deletion) Loaded(s *snapshot.Snapshot) {
 			del.add(del.m.Schema.Items[i], r).expectRead(del.m, s)
 		}
 	}
+	if root := s.Root(); root != nil {
+		del.release(guarded(s, root), root.Place, root.Header.Incarnation)
+	}
+}
+
+// release notes the guards of a root item that was read live.
+func (del *Deletion) release(root item.Attributes, at item.Place, incarnation types.AttributeValue) {
+	from := model.Owner{Root: at, Incarnation: incarnation}
+	del.Guards, _ = Guards(del.m, root, nil, from, from) // releases have no errors
+	for i := range del.Guards {
+		del.Guards[i].After = true
+	}
 }
 
 // Found replaces the deletes by those of items as they were read, and returns the root, nil for none.
@@ -110,6 +124,13 @@ func (del *Deletion) Found(images []item.Image) *item.Image {
 			root = f
 		}
 		del.add(f.Kind, snapshot.StoredOf(del.m, f))
+	}
+	switch {
+	case root != nil && root.Header.Live():
+		del.release(root.Attributes(), root.Place, root.Header.Incarnation)
+	// a mark of this delete, or of another: only an entity that was read live releases its guards
+	case root == nil || len(del.Guards) > 0 && !attr.Same(del.Guards[0].Release.Incarnation, root.Header.Incarnation):
+		del.Guards = nil
 	}
 	for _, ch := range del.All() {
 		if old := ch.Expect.Old; old != nil { // it was read to be deleted: some of its values will do

@@ -60,6 +60,8 @@ type Diff struct {
 	Moves bool
 	// RootMoves reports that the root does as well: another key field may only move elements.
 	RootMoves bool
+	// Guards are the changes of guards of unique values, which are applied together with that of the root item.
+	Guards []Guard
 	// NeedsRoot reports that a new item is put and that no loaded item has the entity's incarnation, so
 	// the root must be read first.
 	NeedsRoot bool
@@ -130,7 +132,7 @@ func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*D
 			ch.requireNamed(d.s, d.added()...)
 		}
 	}
-	if err := cmp.Or(d.checkRoot(), d.checkShards(), d.checkStays()); err != nil {
+	if err := cmp.Or(d.guard(), d.checkRoot(), d.checkShards(), d.checkStays()); err != nil {
 		return nil, err
 	}
 	return &d.Diff, d.fence(unresolved)

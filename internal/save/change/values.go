@@ -107,12 +107,17 @@ func isAsRead(m *model.Model, it *schema.Item, r *snapshot.Stored, rec any, i in
 
 // was returns the stored value of an attribute.
 func (d *differ) was(it *schema.Item, r *snapshot.Stored, old any, i int) types.AttributeValue {
+	return storedValue(d.m, it, r, old, i)
+}
+
+// storedValue returns the stored value of an attribute of a record as it was read.
+func storedValue(m *model.Model, it *schema.Item, r *snapshot.Stored, old any, i int) types.AttributeValue {
 	// An opaque attribute has the value in the stored item, or, without an item, the encoding of the snapshot's zero
 	// value.
 	if it.Attributes[i].Opaque && r != nil {
 		return r.Opaque[i]
 	}
-	v, _ := d.m.Codec.Record(it.Index).Encode(old, i)
+	v, _ := m.Codec.Record(it.Index).Encode(old, i)
 	return v
 }
 

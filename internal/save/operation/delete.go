@@ -184,7 +184,7 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 	if p.marked() { // it continues as a staged delete
 		c.Independent, c.Staged, c.ExactlyOnce = false, true, false
 	}
-	r = Requests{Writes: change.Requests(p.changes), Choice: c}
+	r = Requests{Writes: change.Requests(p.changes), Choice: c, Guards: p.Guards}
 	if p.Selection.Whole && m.Reserved.Versions() {
 		r.Choice.Steps, r.Stage = p.steps, p.stage
 	}

@@ -64,6 +64,8 @@ type Requests struct {
 	// Checks are conditions on items that are not written. They are sent only with writes.
 	Checks []*write.Request
 	Choice write.Choice
+	// Guards are the changes of guards of unique values.
+	Guards []change.Guard
 	// Read reads the items that the requests depend on; nil if the part has read them. Missing reports that the
 	// requests are unknown until then.
 	Read    func(ctx context.Context, t *Tally) error
@@ -164,6 +166,7 @@ type Operation struct {
 	sent    []Requests
 	readers change.Readers
 	cover
+	guards guards
 	// outcome is that of the last step.
 	outcome write.Outcome
 	// done are the items that steps have written, of plans of several steps, and rest those that the
@@ -297,6 +300,10 @@ func (x *Operation) plan() (*write.Plan, error) {
 	}
 	r, external := x.sent[0], x.parts[0].base().external.last()
 	r.Choice.Commit = external.Commit
+	var err error
+	if r.Choice.Guards, err = x.guards.plan(x.parts, x.sent); err != nil {
+		return nil, err
+	}
 	plan, err := write.Arrange(r.Writes, r.Checks, r.Choice)
 	if err == nil {
 		plan.Before = external.Steps
@@ -313,7 +320,11 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 		}
 	}
 	if plan.Mode == write.Staged {
-		return x.sent[0].Stage(ctx, x, plan, t)
+		if repeat, err := x.sent[0].Stage(ctx, x, plan, t); repeat || err != nil {
+			return repeat, err
+		}
+		x.guards.release(ctx, t)
+		return false, nil
 	}
 	several := len(plan.Steps) > 1 || len(x.done) > 0
 	if several {
@@ -349,6 +360,7 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 			errs = append(errs, err)
 		}
 	}
+	x.guards.release(ctx, t)
 	return false, errs.OrNil()
 }
 
@@ -372,7 +384,8 @@ func (x *Operation) confirmDone(ctx context.Context, t *Tally) {
 func (x *Operation) items(st *write.Step) []item.Place {
 	var all []item.Place
 	for _, r := range st.Requests {
-		if !slices.ContainsFunc(x.parts, func(p Part) bool { return p.base().external.last().Commit == r }) {
+		commits := func(p Part) bool { return p.base().external.last().Commit == r }
+		if !slices.ContainsFunc(x.parts, commits) && !slices.Contains(x.guards.sent, r) {
 			all = append(all, r.Place)
 		}
 	}
@@ -394,7 +407,8 @@ func (x *Operation) applied(requests []*write.Request) {
 		})
 	})
 	if !x.atomic {
-		x.parts[0].applied(requests)
+		own := x.guards.without(&write.Outcome{Requests: requests})
+		x.parts[0].applied(own.Requests)
 		return
 	}
 	for i, p := range x.parts {
@@ -431,7 +445,7 @@ func labelsOf(requests []*write.Request) string {
 func written(requests []*write.Request) []item.Place {
 	var all []item.Place
 	for _, r := range requests {
-		if r.Writes() {
+		if r.Writes() && !r.Guard {
 			all = append(all, r.Place)
 		}
 	}

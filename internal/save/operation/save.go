@@ -112,14 +112,14 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	}
 	r = Requests{Writes: change.Requests(d.Changes), Choice: write.Choice{
 		Independent: p.options.Independent, Staged: p.options.Staged, ExactlyOnce: p.options.ExactlyOnce, Move: d.Moves,
-	}}
+	}, Guards: d.Guards}
 	if d.NeedsRoot {
 		r.Read = p.read
 	}
 	if e.Fresh && len(d.Changes) > 1 && m.Reserved.Versions() {
 		r.Choice.Steps, r.Stage = staging.InsertSteps(m.Now()), p.stage
 	}
-	if len(d.Changes) > 1 && len(d.Checks) == 0 && !d.Moves && !p.atomic {
+	if len(d.Changes) > 1 && len(d.Checks)+len(d.Guards) == 0 && !d.Moves && !p.atomic {
 		r.Alternatives = p.alternatives
 	}
 	if len(d.Checks) > 0 && (p.atomic || len(d.Changes) > 0) { // a save that writes nothing checks nothing
@@ -352,6 +352,11 @@ func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tal
 	e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(keys.KeyFields)))
 	if err != nil {
 		return false, p.env.fault(err)
+	}
+	if len(x.guards.joined) > 0 {
+		if err := x.guards.stage(ctx, x, e, plan, t); err != nil {
+			return false, err
+		}
 	}
 	r := p.env.Protocol.Insert(ctx, e, plan, &t.Tally)
 	if !r.OK() && p.external.group != nil {

@@ -36,7 +36,12 @@ func (x *Operation) planTransaction(errs change.Faults) (*write.Plan, error) {
 		}
 		all, before = append(all, r.Writes...), append(before, external.Steps...)
 	}
+	held, err := x.guards.plan(x.parts, x.sent)
+	if err != nil {
+		errs = append(errs, err)
+	}
 	all, movers := x.withoutCovered(all)
+	all = append(slices.Clip(all), held...)
 	if err := slices.Concat(errs, movers, duplicates(all)).OrNil(); err != nil {
 		return nil, err
 	}
@@ -149,7 +154,7 @@ type partOutcome struct {
 func (x *Operation) split(o *write.Outcome) []partOutcome {
 	each := make([]partOutcome, len(x.parts))
 	if !x.atomic {
-		each[0] = partOutcome{x.parts[0], *o}
+		each[0] = partOutcome{x.parts[0], x.guards.without(o)}
 		return each
 	}
 	at, answers := 0, map[*write.Request]sentAs{}

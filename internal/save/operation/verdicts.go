@@ -281,6 +281,11 @@ func (x *Operation) ask(ctx context.Context, parts []partOutcome, t *Tally) (fin
 			reasons = append(reasons, err)
 		}
 	}
+	if !final && len(reasons) == 0 {
+		if _, err := x.guards.refused(ctx, &x.outcome, t); err != nil {
+			errs, final = append(errs, err), true
+		}
+	}
 	switch {
 	case !final:
 		return foundCure, reasons.OrNil()

@@ -66,7 +66,7 @@ func (p *Protocol) DeleteAdded(ctx context.Context, e *Entity, found []item.Imag
 	t *write.Tally,
 ) (deleted []item.Place, err error) {
 	for i := range found {
-		r := e.deleteOf(&found[i])
+		r := e.DeleteOf(&found[i])
 		for try := 0; ; try++ {
 			o := p.Sender.One(ctx, r, t)
 			if o.OK() {
@@ -85,7 +85,7 @@ func (p *Protocol) DeleteAdded(ctx context.Context, e *Entity, found []item.Imag
 			if err != nil {
 				return deleted, err
 			}
-			r = e.deleteOf(&f)
+			r = e.DeleteOf(&f)
 			if err := request.Pause(ctx, try); err != nil {
 				return deleted, err
 			}
@@ -153,7 +153,7 @@ func (d *deletion) parts(ctx context.Context) error {
 	var all []*write.Request
 	for i := range c.items {
 		if f := &c.items[i]; !d.e.isRoot(f) && d.e.Belongs(f) {
-			all = append(all, d.e.deleteOf(f))
+			all = append(all, d.e.DeleteOf(f))
 		}
 	}
 	return d.p.atOnce(ctx, len(all), d.t, func(ctx context.Context, i int, t *write.Tally) error {
@@ -198,7 +198,7 @@ func (d *deletion) one(ctx context.Context, r *write.Request, t *write.Tally) er
 		if err != nil {
 			return err
 		}
-		r = d.e.deleteOf(&f)
+		r = d.e.DeleteOf(&f)
 		if err := request.Pause(ctx, try); err != nil {
 			return err
 		}

@@ -75,7 +75,9 @@ type insert struct {
 	// live makes the root live, in one transaction with checks of other items, if there are any.
 	live   *write.Request
 	checks []*write.Request
-	t      *write.Tally
+	// refused reports that the checks refused the insert for good.
+	refused bool
+	t       *write.Tally
 }
 
 // Insert sends the plan of a staged insert. A root that was left unfinished is taken over,
@@ -106,6 +108,10 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 		return Result{Outcome: o, Applied: stored(plan)}
 	case write.Rejected:
 		in.undo(ctx)
+	case write.Failed:
+		if in.refused {
+			in.undo(ctx)
+		}
 	}
 	return Result{Outcome: o}
 }
@@ -256,20 +262,44 @@ func (in *insert) goLive(ctx context.Context) error {
 	since := in.e.Reserved.AssignStage(item.NewStage(item.Live, in.p.Now()))
 	in.live.NewSize += since.Size() - in.live.Set[0].Size()
 	in.live.Set = append([]item.Assignment{since}, in.live.Set[1:]...)
-	step := write.Step{Requests: []*write.Request{in.live}, How: write.Each}
-	if len(in.checks) > 0 {
-		step = write.Step{Requests: slices.Concat(step.Requests, in.checks), How: write.InTransaction}
+	for try := 0; ; try++ {
+		step := write.Step{Requests: []*write.Request{in.live}, How: write.Each}
+		if len(in.checks) > 0 {
+			step = write.Step{Requests: slices.Concat(step.Requests, in.checks), How: write.InTransaction}
+		}
+		o := in.p.Sender.Send(ctx, &step, in.t)
+		switch {
+		case o.State != write.Rejected || o.Unsure:
+			return unless(o)
+		case o.Stored[0] != nil:
+			return in.overtaken(o)
+		case in.e.Refused == nil || try == tries:
+			return unless(o)
+		}
+		checks, err := in.e.Refused(ctx, &o, in.t)
+		switch {
+		case err != nil:
+			in.refused = true
+			return err
+		case checks == nil:
+			return unless(o)
+		}
+		in.checks = checks
+		in.live.Prepare()
 	}
-	o := in.p.Sender.Send(ctx, &step, in.t)
-	if o.State == write.Rejected && !o.Unsure && o.Stored[0] != nil {
-		return in.overtaken(o)
-	}
-	return unless(o)
 }
 
 // undo deletes, as far as it can, the items of an insert that cannot succeed. Remaining items are
 // invisible.
 func (in *insert) undo(ctx context.Context) {
+	// A copy of the last transaction may arrive late if its checks have refused it: without the claim it cannot be
+	// applied.
+	first := in.e.Refused != nil && len(in.checks) > 0
+	if first {
+		if o := in.p.Sender.One(ctx, undoOf(in.claim), in.t); !o.OK() {
+			return
+		}
+	}
 	err := in.p.atOnce(ctx, len(in.parts), in.t, func(ctx context.Context, i int, t *write.Tally) error {
 		if !in.put[i] {
 			return nil
@@ -280,7 +310,7 @@ func (in *insert) undo(ctx context.Context) {
 		}
 		return unless(o)
 	})
-	if err == nil {
+	if err == nil && !first {
 		in.p.Sender.One(ctx, undoOf(in.claim), in.t)
 	}
 }

@@ -64,6 +64,10 @@ type Entity struct {
 	// Belongs reports whether a staged delete removes an item: one of the entity, or that
 	// was left over from one. Nothing else asks it.
 	Belongs func(*item.Image) bool
+	// Refused is called if the requests that are sent together with the one that makes the root live have refused it.
+	// It returns those to send instead, none if nothing can be changed, or an error if the insert cannot succeed. It may
+	// be nil.
+	Refused func(ctx context.Context, o *write.Outcome, t *write.Tally) ([]*write.Request, error)
 }
 
 // tries is the maximum number of attempts after changes by other writers.

@@ -166,8 +166,8 @@ func markOf(root *write.Request, st item.Stage) *write.Request {
 	return &mark
 }
 
-// deleteOf returns the delete of an item as it was read.
-func (e *Entity) deleteOf(f *item.Image) *write.Request {
+// DeleteOf returns the delete of an item as it was read.
+func (e *Entity) DeleteOf(f *item.Image) *write.Request {
 	r := &write.Request{
 		Kind: write.Delete, Place: f.Place, Label: e.Model.Label(), Root: e.Model.IsRoot(f.Kind), Reserved: e.Reserved,
 		Header: f.Header, OldSize: f.Size,

@@ -82,6 +82,8 @@ type Choice struct {
 	// Commit, of requests whose items point to values outside of them, marks the record of these committed, in the same
 	// transaction.
 	Commit *Request
+	// Guards are requests on guards of unique values, which are sent in one transaction with that of the root item.
+	Guards []*Request
 }
 
 // Arrange decides how requests are sent, together with checks of other items. Joint decides it for transactions of
@@ -91,12 +93,11 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	if err := uncommitted(requests, c.Commit != nil); err != nil {
 		return nil, err
 	}
-	if c.Commit != nil && c.Independent {
-		return c.commitAndRest(requests)
+	joined := c.joined()
+	if len(joined) > 0 && c.Independent {
+		return c.joinedAndRest(requests, joined)
 	}
-	if c.Commit != nil {
-		checks = append(slices.Clone(checks), c.Commit)
-	}
+	checks = slices.Concat(checks, joined)
 	all := requests
 	if len(checks) > 0 {
 		all = slices.Concat(requests, checks)
@@ -141,22 +142,34 @@ func uncommitted(requests []*Request, committed bool) error {
 	return nil
 }
 
-// commitAndRest writes the items that point to values outside of them in one transaction, and the others one by one.
-func (c *Choice) commitAndRest(requests []*Request) (*Plan, error) {
-	pointing, rest := []*Request{}, []*Request{}
+// joined returns the requests that are sent in one transaction with items.
+func (c *Choice) joined() []*Request {
+	if c.Commit == nil {
+		return c.Guards
+	}
+	return append(slices.Clone(c.Guards), c.Commit)
+}
+
+// joinedAndRest writes the items that point to values outside of them, or whose unique values change, in one
+// transaction, and the others one by one.
+func (c *Choice) joinedAndRest(requests, joined []*Request) (*Plan, error) {
+	some, rest := []*Request{}, []*Request{}
 	for _, r := range requests {
 		r.Prepare()
-		if r.External > 0 {
-			pointing = append(pointing, r)
+		if r.External > 0 || len(c.Guards) > 0 && r.Root {
+			some = append(some, r)
 		} else {
 			rest = append(rest, r)
 		}
 	}
-	first := append(pointing, c.Commit)
+	for _, r := range joined {
+		r.Prepare()
+	}
+	first := append(some, joined...)
 	if !Fits(first) {
-		return nil, TooMany("%s: %d items have external values, which need one transaction (limits 99 items and "+
-			"4 MB), also with Independent: save fewer of them at once",
-			first[0].Label, len(pointing))
+		return nil, TooMany("%s: %d items have external values or unique values, which need one transaction (limits "+
+			"%d items and 4 MB), also with Independent: save fewer of them at once",
+			first[0].Label, len(some), cost.MaxTransactItems-len(joined))
 	}
 	p := oneByOne(rest, alone(c.ExactlyOnce))
 	at := 0

@@ -50,6 +50,8 @@ type Request struct {
 	Unread bool
 	// Counted reports that Set has the results of increments or appends, so that the request must not be applied twice.
 	Counted bool
+	// Guard reports that the item is the guard of a unique value, which errors do not show.
+	Guard bool
 	// Commits says that it is the request about a record of external values.
 	Commits bool
 	// Return requests the item after the write.
@@ -138,6 +140,14 @@ func (r *Request) Prepare() {
 	if r.Reserved.Versions() && (r.Kind == Put || r.Kind == Update) {
 		r.Token = item.NewToken()
 	}
+}
+
+// Target names the item of the request in messages.
+func (r *Request) Target() string {
+	if r.Guard {
+		return "the guard of " + r.Field
+	}
+	return r.Place.String()
 }
 
 // Added returns the item that the request makes if none exists, with its version.

@@ -143,7 +143,7 @@ func (s *Sender) explained(ctx context.Context, requests []*Request, err error) 
 		}
 	}
 	first := requests[0]
-	what := fmt.Sprintf("%s.%s: %s %s", first.Label, first.Field, first.Kind, first.Place)
+	what := fmt.Sprintf("%s.%s: %s %s", first.Label, first.Field, first.Kind, first.Target())
 	if n := len(requests) - 1; n > 0 {
 		what += fmt.Sprintf(" and %d more in one transaction", n)
 	}

@@ -1,0 +1,243 @@
+package model
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+)
+
+// A guard is the item that reserves a unique value for one entity. Its key is made of the value, and its attributes
+// name the owner: the root item, and the incarnation of the entity. docs/format.md describes it.
+
+const (
+	guardPrefix = "~unique#"
+	guardSort   = "guard"
+	ownerPK     = "~pk"
+	ownerSK     = "~sk"
+	// maxGuarded is the largest value in a guard's key, in bytes. A larger one is replaced by its hash.
+	maxGuarded = 1000
+)
+
+// Owner is the entity of a guard: its root item, and its incarnation.
+type Owner struct {
+	Root        item.Place
+	Incarnation types.AttributeValue
+}
+
+// Same reports whether two owners are one incarnation of one entity.
+func (o Owner) Same(p Owner) bool {
+	return o.Root.Table.Name == p.Root.Table.Name && o.Root.PK == p.Root.PK && o.Root.SK == p.Root.SK &&
+		attr.Same(o.Incarnation, p.Incarnation)
+}
+
+// IsGuard reports whether a partition key is that of a guard.
+func IsGuard(pk key.Scalar) bool { return strings.HasPrefix(pk.Text, guardPrefix) }
+
+// GuardTable returns the table of the guards of a unique value.
+func (m *Model) GuardTable(u *schema.Unique) *item.Table {
+	if u.Table == "" {
+		return m.Tables[m.Root().Table.Index]
+	}
+	return m.GuardTables[u.Table]
+}
+
+// NameGuardTable sets the real name of a table that has guards alone.
+func (m *Model) NameGuardTable(declared, name string) {
+	if m.GuardTables == nil {
+		m.GuardTables = map[string]*item.Table{}
+	}
+	m.GuardTables[declared] = &item.Table{Name: name, Hash: "PK", Index: -1}
+}
+
+// Guard returns the place of the guard of the unique value that a root item with these attributes has; ok is false if a
+// part of the value is empty.
+func (m *Model) Guard(u *schema.Unique, root item.Attributes) (at item.Place, ok bool, err error) {
+	var texts []string
+	for n, i := range u.Attributes {
+		text, err := m.normal(u, i, stored(m.Root().Attributes[i], root))
+		if err != nil {
+			return at, false, m.ValueErrorf(m.Schema.Guarded(u)[n].Value.Name, "%w", err)
+		}
+		if text == "" {
+			return at, false, nil
+		}
+		texts = append(texts, escaped(text))
+	}
+	value := strings.Join(texts, "#")
+	if len(value) > maxGuarded {
+		sum := sha256.Sum256([]byte(value))
+		value = "~" + hex.EncodeToString(sum[:])
+	}
+	t := m.GuardTable(u)
+	pkType, skType := byte('S'), byte('S')
+	if u.Table == "" {
+		pkType, skType = m.Root().Table.HashType, m.Root().Table.RangeType
+	}
+	at = item.Place{Table: t, PK: key.Scalar{Type: pkType, Text: guardPrefix + u.Name + "#" + value}}
+	if t.Range != "" {
+		at.SK = key.Scalar{Type: skType, Text: guardSort}
+	}
+	if err := at.PK.CheckSize(key.MaxPartition); err != nil {
+		return at, false, m.ValueErrorf(m.Schema.Guarded(u)[0].Value.Name, "its guard: %w", err)
+	}
+	return at, true, nil
+}
+
+// stored returns the value of an attribute in an item, also under a former name.
+func stored(a *schema.Attribute, in item.Attributes) types.AttributeValue {
+	if v := in[a.Name]; v != nil {
+		return v
+	}
+	for _, name := range a.Was {
+		if v := in[name]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// escaped escapes a text as keys do, with the delimiter #.
+func escaped(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; c == '%' || c == '#' || c == '~' && i == 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// normal returns the text by which the stored value of an attribute of the root item is compared, "" for an empty one.
+func (m *Model) normal(u *schema.Unique, i int, v types.AttributeValue) (text string, err error) {
+	a := m.Root().Attributes[i]
+	t := a.Value.Type
+	if t.Kind == schema.Pointer {
+		t = t.Elem
+	}
+	switch v := v.(type) {
+	case nil, *types.AttributeValueMemberNULL:
+		return "", nil
+	case *types.AttributeValueMemberS:
+		text = v.Value
+		if at, err := time.Parse(time.RFC3339Nano, text); err == nil && t.Time {
+			if text = at.UTC().Format(time.RFC3339Nano); at.IsZero() {
+				text = ""
+			}
+		}
+	case *types.AttributeValueMemberN:
+		if text = attr.Canonical(v.Value); t.Time && text == zeroSeconds {
+			text = ""
+		}
+	case *types.AttributeValueMemberB:
+		if text = hex.EncodeToString(v.Value); text != "" {
+			text = "0x" + text
+		}
+	default:
+		if !t.Normal {
+			return "", fmt.Errorf("a value of type %s cannot be unique: store text, a number or bytes", attr.TypeName(v))
+		}
+	}
+	if t.Normal {
+		if text, err = m.normalOf(i, v); err != nil {
+			return "", err
+		}
+	}
+	if u.Fold && (t.Normal || t.Kind == schema.String && !t.Number) {
+		text = strings.Map(folded, text)
+	}
+	return text, nil
+}
+
+// zeroSeconds is the zero time in epoch seconds.
+var zeroSeconds = fmt.Sprint(time.Time{}.Unix())
+
+// normalOf returns the result of the method Normal of a stored value.
+func (m *Model) normalOf(i int, v types.AttributeValue) (text string, err error) {
+	record, rec := m.Codec.Record(m.Root().Index), m.Codec.New()
+	if err := record.Decode(rec, i, v); err != nil {
+		return "", fmt.Errorf("the value cannot be read, so that its normal form is unknown: %w", err)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the method Normal of %s panics: fix it", m.Root().Attributes[i].Value.Type.Name)
+		}
+	}()
+	for p := reflect.ValueOf(record.Field(rec, i)); p.IsValid() && !p.IsZero(); p = p.Elem() {
+		if n, ok := p.Interface().(interface{ Normal() string }); ok {
+			return n.Normal(), nil
+		}
+		if p.Kind() != reflect.Pointer {
+			break
+		}
+	}
+	return "", nil
+}
+
+// folded returns the character that stands for all that simple case folding makes equal.
+func folded(r rune) rune {
+	if unicode.SimpleFold(r) == r {
+		return r
+	}
+	return unicode.ToLower(unicode.ToUpper(r))
+}
+
+// GuardItem returns the guard of an owner, without a version.
+func (m *Model) GuardItem(at item.Place, o Owner) item.Attributes {
+	g := at.Key()
+	g[ownerPK] = attr.ValueOf(o.Root.PK)
+	if o.Root.Table.Range != "" {
+		g[ownerSK] = attr.ValueOf(o.Root.SK)
+	}
+	if o.Incarnation != nil {
+		m.Reserved.AssignIncarnation(o.Incarnation).Into(g)
+	}
+	return g
+}
+
+// GuardOwner returns the owner that a guard names; ok is false if it names none.
+func (m *Model) GuardOwner(guard item.Attributes) (o Owner, ok bool) {
+	o.Root.Table = m.Tables[m.Root().Table.Index]
+	o.Incarnation = m.Reserved.Header(guard).Incarnation
+	if o.Root.PK, ok = attr.ScalarOf(guard[ownerPK]); !ok {
+		return o, false
+	}
+	if o.Root.Table.Range != "" {
+		o.Root.SK, ok = attr.ScalarOf(guard[ownerSK])
+	}
+	return o, ok
+}
+
+// OwnedBy requires that a guard names an owner.
+func (m *Model) OwnedBy(o Owner) attr.Condition {
+	return func(x *attr.Expression) string {
+		text := x.Name(ownerPK) + " = " + x.Value(attr.ValueOf(o.Root.PK))
+		if o.Root.Table.Range != "" {
+			text += " AND " + x.Name(ownerSK) + " = " + x.Value(attr.ValueOf(o.Root.SK))
+		}
+		return text + " AND " + m.Reserved.IncarnationIs(x, o.Incarnation)
+	}
+}
+
+// FreeOrOwnedBy requires that a guard is missing, or names one of some owners.
+func (m *Model) FreeOrOwnedBy(at item.Place, owners []*Owner) attr.Condition {
+	return func(x *attr.Expression) string {
+		text := "(attribute_not_exists(" + x.Name(at.Table.Hash) + ")"
+		for _, o := range owners {
+			text += " OR " + m.OwnedBy(*o)(x)
+		}
+		return text + ")"
+	}
+}

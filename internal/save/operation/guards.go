@@ -1,0 +1,323 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/save/change"
+	"github.com/itemize/itemize/internal/save/staging"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// Unique values. Each has a guard, an item that names the entity that owns the value. The transaction that makes a value
+// visible writes its guard too. A guard in the way is free unless its owner, read after the guard, is live and has the
+// value. The specification is Unique.tla in internal/save/staging/spec.
+
+// Taken says that a unique value belongs to another entity.
+type Taken struct {
+	Label, Field string
+	// Owner is the root item of the entity that has the value.
+	Owner item.Place
+	// Pending says why an owner that has expired still counts, "" for another one.
+	Pending string
+}
+
+func (e *Taken) Error() string { return fmt.Sprintf("%s.%s: the value is taken", e.Label, e.Field) }
+
+// guards are the requests of an operation on the guards of unique values.
+type guards struct {
+	// joined are the changes of the last plan by guard, and sent their requests with those on expired owners.
+	joined []*joinedGuard
+	sent   []*write.Request
+	// judged are the guards that were in the way.
+	judged map[guardPlace]*judgment
+}
+
+// guardPlace is the place of a guard, for models that several mappers have.
+type guardPlace struct {
+	table  string
+	pk, sk key.Scalar
+}
+
+func placeOf(at item.Place) guardPlace { return guardPlace{at.Table.Name, at.PK, at.SK} }
+
+// joinedGuard is what all parts of an operation do with one guard.
+type joinedGuard struct {
+	change.Guard
+	env      *Env
+	releases []*model.Owner
+	request  *write.Request
+	// after reports that only deletes release it, when they are done.
+	after bool
+}
+
+// judgment is the result of a look at the owner of a guard that is in the way.
+type judgment struct {
+	// stored is the guard as it was judged free. left reports that it belongs to another entity, and that the writer,
+	// which leaves the value, does not change it.
+	stored item.Attributes
+	left   bool
+	// expired is the owner's root item, which still has the value: the same transaction deletes it. kill is the request.
+	expired *item.Image
+	kill    *write.Request
+}
+
+// plan makes the requests on the guards of all parts.
+func (x *guards) plan(parts []Part, sent []Requests) ([]*write.Request, error) {
+	x.joined, x.sent = nil, nil
+	for i := range sent {
+		for _, g := range sent[i].Guards {
+			if err := x.join(parts[i].base().env, g); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, j := range x.joined {
+		judged := x.judged[placeOf(j.At)]
+		if j.after || judged != nil && judged.left {
+			continue
+		}
+		j.request = j.requestFor(judged)
+		x.sent = append(x.sent, j.request)
+		if judged != nil && judged.expired != nil && !writes(sent, judged.expired.Place) {
+			of := &staging.Entity{Model: j.env.Model, Reserved: j.Reserved}
+			judged.kill = of.DeleteOf(judged.expired)
+			x.sent = append(x.sent, judged.kill)
+		}
+	}
+	return x.sent, nil
+}
+
+// writes reports whether a part writes an item.
+func writes(sent []Requests, at item.Place) bool {
+	return slices.ContainsFunc(sent, func(r Requests) bool {
+		return slices.ContainsFunc(r.Writes, func(w *write.Request) bool { return placeOf(w.Place) == placeOf(at) })
+	})
+}
+
+// join joins the change of a guard with those of other parts: one entity may leave the value that another gets.
+func (x *guards) join(env *Env, g change.Guard) error {
+	i := slices.IndexFunc(x.joined, func(j *joinedGuard) bool { return placeOf(j.At) == placeOf(g.At) })
+	if i < 0 {
+		j := &joinedGuard{Guard: g, env: env, after: g.After}
+		if g.Release != nil {
+			j.releases = append(j.releases, g.Release)
+		}
+		x.joined = append(x.joined, j)
+		return nil
+	}
+	j := x.joined[i]
+	if g.Take != nil && j.Take != nil && !g.Take.Same(*j.Take) {
+		return &Taken{Label: env.Model.Label(), Field: g.Schema.FieldNames(g.Unique), Owner: j.Take.Root}
+	}
+	if g.Take != nil {
+		j.Take, j.New = g.Take, g.New
+	}
+	if g.Release != nil {
+		j.releases = append(j.releases, g.Release)
+	}
+	j.after = j.after && g.After
+	return nil
+}
+
+// requestFor returns the request on a guard; judged is the last look at its owner, nil for none.
+func (j *joinedGuard) requestFor(judged *judgment) *write.Request {
+	r := &write.Request{
+		Kind: write.Delete, Place: j.At, Label: j.Label(), Field: j.Schema.FieldNames(j.Unique), Guard: true,
+		Reserved: j.Reserved,
+	}
+	r.Reserved.TTL = "" // guards do not expire
+	if len(j.releases) > 0 {
+		r.OldSize = attr.ItemSize(j.GuardItem(j.At, *j.releases[0])) + r.Reserved.VersionSize()
+	}
+	owners := slices.Clone(j.releases)
+	if j.Take != nil {
+		r.Kind, r.Put = write.Put, j.GuardItem(j.At, *j.Take)
+		r.NewSize = r.WholeSize()
+		if !j.New {
+			owners = append(owners, j.Take)
+		}
+	}
+	switch {
+	case judged != nil && judged.stored != nil:
+		r.Expect = write.AsFound(j.At, r.Reserved.Header(judged.stored).Version, judged.stored)
+		r.OldSize = attr.ItemSize(judged.stored)
+	case len(owners) == 0:
+		r.Expect = write.Expect{Absent: true}
+	default:
+		r.Expect = write.Expect{Blind: true, Terms: []attr.Condition{j.FreeOrOwnedBy(j.At, owners)}}
+	}
+	return r
+}
+
+// without returns the requests and the stored items of a step except those of guards.
+func (x *guards) without(o *write.Outcome) write.Outcome {
+	if len(x.sent) == 0 {
+		return *o
+	}
+	own := *o
+	own.Requests, own.Stored = nil, nil
+	for i, r := range o.Requests {
+		if slices.Contains(x.sent, r) {
+			continue
+		}
+		own.Requests = append(own.Requests, r)
+		if o.Stored != nil {
+			own.Stored = append(own.Stored, o.Stored[i])
+		}
+	}
+	return own
+}
+
+// look looks early at the guards that a staged insert takes at its end: a value that is taken is refused before the
+// items are put. The result decides nothing else.
+func (x *guards) look(ctx context.Context, t *Tally) error {
+	for _, j := range x.joined {
+		if j.Take == nil || j.request == nil {
+			continue
+		}
+		stored, err := j.env.Sender.Stored(ctx, j.request, &t.Tally)
+		if err == nil && len(stored) > 0 {
+			_, err = x.judge(ctx, j, stored, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stage has a staged insert take the guards in the transaction that makes the root item live.
+func (x *guards) stage(ctx context.Context, of *Operation, e *staging.Entity, plan *write.Plan, t *Tally) error {
+	last := &plan.Steps[len(plan.Steps)-1]
+	live, checks := last.Requests[:1], slices.DeleteFunc(slices.Clone(last.Requests[1:]), func(r *write.Request) bool {
+		return slices.Contains(x.sent, r)
+	})
+	again := func() ([]*write.Request, error) {
+		held, err := x.plan(of.parts, of.sent)
+		for _, r := range held {
+			r.Prepare()
+		}
+		return slices.Concat(checks, held), err
+	}
+	e.Refused = func(ctx context.Context, o *write.Outcome, tally *write.Tally) ([]*write.Request, error) {
+		own := Tally{Tally: *tally}
+		retry, err := x.refused(ctx, o, &own)
+		*tally = own.Tally
+		t.RootReads += own.RootReads
+		if err != nil || !retry {
+			return nil, err
+		}
+		return again()
+	}
+	if err := x.look(ctx, t); err != nil {
+		return err
+	}
+	joined, err := again()
+	last.Requests = slices.Concat(live, joined)
+	return err
+}
+
+// refused finds out why guards refused a step. The error is a *Taken if a value belongs to another entity; otherwise the
+// operation is planned again, if retry is true.
+func (x *guards) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	for i, r := range o.Requests {
+		if o.Stored == nil || o.Stored[i] == nil {
+			continue
+		}
+		for place, judged := range x.judged {
+			if judged.kill == r { // the expired owner has changed
+				delete(x.judged, place)
+				retry = true
+			}
+		}
+		for _, j := range x.joined {
+			if j.request != r {
+				continue
+			}
+			if retry, err = x.judge(ctx, j, o.Stored[i], t); err != nil {
+				return false, err
+			}
+		}
+	}
+	return retry, nil
+}
+
+// judge looks at the owner of a guard that is in the way: it is free unless the owner, read after the guard, is live and
+// has the value.
+func (x *guards) judge(ctx context.Context, j *joinedGuard, stored item.Attributes, t *Tally) (retry bool, err error) {
+	at := placeOf(j.At)
+	if x.judged == nil {
+		x.judged = map[guardPlace]*judgment{}
+	}
+	if len(stored) == 0 { // another writer has released it since
+		delete(x.judged, at)
+		return true, nil
+	}
+	if j.Take == nil {
+		x.judged[at] = &judgment{left: true}
+		return true, nil
+	}
+	owner, ok := j.GuardOwner(stored)
+	if !ok {
+		x.judged[at] = &judgment{stored: stored}
+		return true, nil
+	}
+	root, err := j.env.ownerOf(ctx, owner, t)
+	if err != nil {
+		return false, err
+	}
+	holds, err := j.holds(root, owner)
+	switch {
+	case err != nil:
+		return false, err
+	case !holds:
+		x.judged[at] = &judgment{stored: stored}
+	case j.Reserved.Replaceable(root.Attributes(), j.Now()):
+		x.judged[at] = &judgment{stored: stored, expired: root}
+	case owner.Same(*j.Take):
+		x.judged[at] = &judgment{stored: stored}
+	default:
+		return false, &Taken{
+			Label: j.Label(), Field: j.Schema.FieldNames(j.Unique), Owner: owner.Root,
+			Pending: expiredLately(j.Reserved, root.Attributes(), j.Now()),
+		}
+	}
+	return true, nil
+}
+
+// ownerOf reads the root item of the owner of a guard, strongly consistent; nil for none.
+func (env *Env) ownerOf(ctx context.Context, owner model.Owner, t *Tally) (*item.Image, error) {
+	t.RootReads++
+	return env.Protocol.ReadRoot(ctx, &staging.Entity{Model: env.Model, Reserved: env.Model.Reserved, Root: owner.Root},
+		&t.Tally)
+}
+
+// holds reports whether the root item of an owner is live, of the owner's incarnation, and has the value. It may have
+// expired.
+func (j *joinedGuard) holds(root *item.Image, owner model.Owner) (bool, error) {
+	if root == nil || !root.Header.Live() || !attr.Same(root.Header.Incarnation, owner.Incarnation) {
+		return false, nil
+	}
+	at, ok, err := j.Model.Guard(j.Unique, root.Attributes())
+	return err == nil && ok && placeOf(at) == placeOf(j.At), nil
+}
+
+// release releases the guards of entities that were deleted. A guard that stays is free: a failure is no error.
+func (x *guards) release(ctx context.Context, t *Tally) {
+	for _, j := range x.joined {
+		if !j.after || ctx.Err() != nil {
+			continue
+		}
+		for _, owner := range j.releases {
+			r := j.requestFor(nil)
+			r.Expect = write.Expect{Blind: true, Terms: []attr.Condition{j.OwnedBy(*owner)}}
+			j.env.Sender.One(ctx, r, &t.Tally)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package operation_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/internal/testing/kit"
+	"github.com/itemize/itemize/internal/testing/testengine"
+	"github.com/itemize/itemize/mapper"
+)
+
+// member has two unique values: the e-mail address without regard to case, and the tenant with the nick.
+type member struct {
+	_      struct{}     `ddb:"table=members,ttl=ends"`
+	ID     string       `ddb:"pk=MEMBER#{ID}"`
+	Email  string       `ddb:"sk=HEAD,unique=fold"`
+	Tenant string       `ddb:"sk=HEAD"`
+	Nick   string       `ddb:"sk=HEAD,unique='Tenant,Nick'"`
+	Name   string       `ddb:"sk=HEAD"`
+	Ends   time.Time    `ddb:"sk=HEAD,ttl,all"`
+	Notes  []memberNote `ddb:"sk=NOTE#{N:03}"`
+}
+
+type memberNote struct {
+	N    int
+	Text string
+}
+
+// guardKeys returns the partition keys of all guards in a table.
+func guardKeys(t *testing.T, table string) (keys []string) {
+	t.Helper()
+	out := kit.Must(testengine.Start(t).Client().Scan(context.Background(), &dynamodb.ScanInput{
+		TableName: &table, ConsistentRead: aws.Bool(true),
+	}))(t)
+	for _, it := range out.Items {
+		if pk := kit.Text(it["PK"]); strings.HasPrefix(pk, "~unique#") {
+			keys = append(keys, strings.TrimPrefix(pk, "~unique#"))
+		}
+	}
+	return keys
+}
+
+func wantTaken(t *testing.T, err error, owner string) {
+	t.Helper()
+	var taken *mapper.UniqueError
+	if !errors.Is(err, mapper.ErrTaken) || !errors.As(err, &taken) || taken.Owner.Partition != "MEMBER#"+owner {
+		t.Errorf("got %v, want ErrTaken with the owner %s", err, owner)
+	}
+	if errors.Is(err, mapper.ErrExists) || errors.As(err, new(*mapper.ConflictError)) {
+		t.Errorf("%v is ErrExists, or a conflict", err)
+	}
+}
+
+func TestUniqueValuesHaveOneOwner(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	ann := m.New(member{ID: "1", Email: "Ann@example.com", Tenant: "a", Nick: "ann"})
+	r := kit.Must(m.Save(ctx, ann))(t)
+	if r.Consumed.WCU != 6 {
+		t.Errorf("an insert with two unique values took %v WCU, want 6: %+v", r.Consumed.WCU, r)
+	}
+	if got := guardKeys(t, table); len(got) != 2 {
+		t.Errorf("guards: %q", got)
+	}
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "2", Email: "ann@EXAMPLE.com"}))), "1")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "2", Tenant: "a", Nick: "ann"}))), "1")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "2", Tenant: "a", Nick: "ann", Notes: []memberNote{{N: 1}}}),
+		mapper.Staged())), "1")
+	kit.Must(m.Save(ctx, m.New(member{ID: "2", Tenant: "b", Nick: "ann"})))(t)
+	bob := kit.Must(m.Load(ctx, m.Key("2")))(t)
+	bob.Value.Email = "ann@example.com"
+	wantTaken(t, kit.Err(m.Save(ctx, bob)), "1")
+	ann.Value.Email = "a@example.com"
+	kit.Must(m.Save(ctx, ann))(t)
+	kit.Must(m.Save(ctx, bob))(t)
+	ann.Value.Name = "Ann"
+	if r := kit.Must(m.Save(ctx, ann))(t); r.Consumed.WCU != 1 {
+		t.Errorf("a save of another field took %v WCU, want 1", r.Consumed.WCU)
+	}
+	kit.Must(m.DeleteByKey(ctx, m.Key("2")))(t)
+	kit.Must(m.Delete(ctx, ann))(t)
+	if got := guardKeys(t, table); len(got) != 0 {
+		t.Errorf("guards after deletes: %q", got)
+	}
+}
+
+func TestUniqueValuesMoveWithinOneTransaction(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	a, b := m.New(member{ID: "1", Email: "a"}), m.New(member{ID: "2", Email: "b"})
+	kit.Must(mapper.Transact(ctx, m.SavePart(a), m.SavePart(b)))(t)
+	a.Value.Email, b.Value.Email = "b", "a"
+	kit.Must(mapper.Transact(ctx, m.SavePart(a), m.SavePart(b)))(t)
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "3", Email: "a"}))), "2")
+	c := m.New(member{ID: "3", Email: "a"})
+	kit.Must(mapper.Transact(ctx, m.SavePart(c), m.DeletePart(b)))(t)
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "4", Email: "a"}))), "3")
+	c.Value.ID = "5"
+	kit.Must(m.Save(ctx, c, mapper.Move()))(t)
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "4", Email: "A"}))), "5")
+	err := kit.Err(mapper.Transact(ctx, m.SavePart(m.New(member{ID: "7", Email: "x"})),
+		m.SavePart(m.New(member{ID: "8", Email: "X"}))))
+	wantTaken(t, err, "7")
+	if got := guardKeys(t, table); len(got) != 2 {
+		t.Errorf("guards: %q", got)
+	}
+}
+
+func TestUniqueValueOfAnExpiredOwnerIsFree(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table), mapper.ExpiryMargin(0)))(t)
+	kit.Must(m.Save(ctx, m.New(member{ID: "1", Email: "a", Ends: time.Now().Add(-time.Hour)})))(t)
+	kit.Must(m.Save(ctx, m.New(member{ID: "2", Email: "a"})))(t)
+	if kit.NewForeign(t, table).Get("MEMBER#1", "HEAD") != nil {
+		t.Error("the expired owner exists")
+	}
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "3", Email: "a"}))), "2")
+}
+
+func TestStagedInsertsTakeUniqueValues(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	e := m.New(member{ID: "1", Email: "a", Notes: make([]memberNote, 120)})
+	for i := range e.Value.Notes {
+		e.Value.Notes[i].N = i
+	}
+	kit.Must(m.Save(ctx, e))(t)
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "3", Email: "a"}))), "1")
+	kit.Must(m.Delete(ctx, e))(t)
+	if got := guardKeys(t, table); len(got) != 0 {
+		t.Errorf("guards: %q", got)
+	}
+	kit.Must(m.Save(ctx, e))(t)
+	kit.Must(m.DeleteByKey(ctx, m.Key("1")))(t)
+	if got := guardKeys(t, table); len(got) != 0 {
+		t.Errorf("guards: %q", got)
+	}
+}
