@@ -11,9 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
@@ -227,6 +229,8 @@ func (g *engine) withRoot(sel selection.Selection) selection.Selection {
 // load reads a selection into v, a pointer to a zero model.
 func (g *engine) load(ctx context.Context, sel selection.Selection, v any, strong bool, t *draft) (*state, error) {
 	switch {
+	case sel.Lookup != nil:
+		return g.loadOwner(ctx, sel, v, strong, t)
 	case sel.Err != nil:
 		return nil, sel.Err
 	case isIndex(sel):
@@ -255,6 +259,34 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 	g.env.Estimate.Sizes.Loaded(s)
 	g.env.Remember(s)
 	return g.newState(s), nil
+}
+
+// loadOwner is load of a lookup. It reads the root item too.
+func (g *engine) loadOwner(ctx context.Context, sel selection.Selection, v any, strong bool, t *draft) (*state, error) {
+	if err := sel.Fault(); err != nil {
+		return nil, err
+	}
+	found, err := g.findOwner(ctx, sel, read.Options{Strong: strong}, t)
+	if err != nil {
+		return nil, err
+	}
+	return g.decodeFound(ctx, found, v, t)
+}
+
+// findOwner reads the entity of a lookup.
+func (g *engine) findOwner(ctx context.Context, sel selection.Selection, o read.Options, t *draft) (found *search.Found,
+	err error,
+) {
+	err = g.search.Look(ctx, sel, o, &t.Tally.Tally, func(at selection.Selection, o read.Options) (*item.Image, error) {
+		if at = g.withRoot(at); at.Err != nil {
+			return nil, at.Err
+		}
+		if found, err = g.search.Find(ctx, g.search.Protocol, at, o, &t.Tally.Tally); err != nil {
+			return nil, err
+		}
+		return found.Root, nil
+	})
+	return found, err
 }
 
 // findLocated reads an entity that can be on several shards.
@@ -289,8 +321,10 @@ func (g *engine) planLoad(sel selection.Selection, loaded *state, options []Read
 		sel = g.withRoot(sel)
 	}
 	switch {
-	case sel.Err != nil:
+	case sel.Fault() != nil:
 		return nil, g.public(sel.Err)
+	case sel.Lookup != nil:
+		return g.planLookup(sel, strong)
 	case isIndex(sel):
 		return nil, g.model.Errorf("the selection is a part of an index, not an entity: use Plan of the query")
 	case loaded == nil:
@@ -300,6 +334,22 @@ func (g *engine) planLoad(sel selection.Selection, loaded *state, options []Read
 	if err != nil {
 		return nil, g.public(err)
 	}
+	return planOfReads(r), nil
+}
+
+// planLookup is planLoad of a lookup, whose entity is unknown before the guard was read.
+func (g *engine) planLookup(sel selection.Selection, strong bool) (*Plan, error) {
+	if _, _, err := g.search.GuardOf(sel.Lookup); err != nil {
+		return nil, g.public(err)
+	}
+	at := g.withRoot(sel.Of(g.model.Schema, g.model.SomeIdentity()))
+	if at.Err != nil {
+		return nil, g.public(at.Err)
+	}
+	r := g.env.Estimate.Guard(strong).Add(g.env.Estimate.Selection(at, strong))
+	// a miss, or a value that has changed its owner, is read again strongly consistent
+	r.RCU.Max *= 4
+	r.RCU = r.RCU.Add(cost.Units{If: "the value has no owner, or changes its owner"})
 	return planOfReads(r), nil
 }
 
@@ -363,6 +413,9 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 		if err := readers.KeepReaders(g.model, v); err != nil {
 			return err
 		}
+		if sel.Lookup != nil {
+			o.Owner = g.model.Schema.Uniques[sel.Lookup.Unique]
+		}
 		x, err := operation.NewSave(g.env, &s.Entity, v, o)
 		if err != nil {
 			return err
@@ -387,10 +440,14 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 	error,
 ) {
 	o := writeOptionsOf(options)
-	if s == nil && len(sel.Elsewhere) > 0 {
+	if s == nil && (len(sel.Elsewhere) > 0 || sel.Lookup != nil) {
 		var t draft
 		ctx, end := g.observe(ctx, "Delete")
-		err := g.public(operation.DeleteLocated(ctx, g.env, sel, o, &t.Tally))
+		do := operation.DeleteLocated
+		if sel.Lookup != nil {
+			do = operation.DeleteOwner
+		}
+		err := g.public(do(ctx, g.env, sel, o, &t.Tally))
 		end(&t, err)
 		return t.receipt(), err
 	}
@@ -400,6 +457,10 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 
 // planDelete is Mapper.PlanDelete.
 func (g *engine) planDelete(sel selection.Selection, s *state, options []WriteOption) (*Plan, error) {
+	if s == nil && sel.Lookup != nil && sel.Fault() == nil {
+		return nil, g.model.Errorf("a delete by a lookup cannot be planned, since it reads its items first: load the " +
+			"entity, and pass the *Entity")
+	}
 	return g.predict(operation.NewDelete(g.env, sel, s.entity(), writeOptionsOf(options)))
 }
 

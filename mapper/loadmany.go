@@ -10,7 +10,9 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/change"
+	"github.com/itemize/itemize/internal/save/write"
 	"github.com/itemize/itemize/query"
 )
 
@@ -67,10 +69,13 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 ) error {
 	var errs []error
 	var once []selection.Selection  // each selection once
-	which := make([]int, len(sels)) // the index in once
+	which := make([]int, len(sels)) // the index in once, -1 for a lookup
 	at := map[string]int{}
 	for i, sel := range sels {
 		switch {
+		case sel.Lookup != nil && sel.Fault() == nil:
+			which[i] = -1
+			continue
 		case sel.Err != nil:
 			errs = append(errs, sel.Err)
 		case !sel.Entity:
@@ -100,11 +105,27 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 	if err != nil {
 		return err
 	}
+	owners, err := g.findOwners(ctx, sels, o, t)
+	if err != nil {
+		return err
+	}
 	uses := make([]int, len(once))
 	for _, n := range which {
-		uses[n]++
+		if n >= 0 {
+			uses[n]++
+		}
 	}
 	for i, n := range which {
+		if n < 0 {
+			if owners[i] == nil {
+				continue
+			}
+			err := give(i, func(v any) (*state, error) { return g.decodeFound(ctx, owners[i], v, t) })
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			continue
+		}
 		f := found[n]
 		if f == nil {
 			continue // the table is missing
@@ -118,6 +139,28 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 		}
 	}
 	return nil
+}
+
+// findOwners reads the entities of lookups, several at a time; nil for a value without an owner.
+func (g *engine) findOwners(ctx context.Context, sels []selection.Selection, o read.Options,
+	t *draft,
+) ([]*search.Found, error) {
+	found, tallies := make([]*search.Found, len(sels)), make([]draft, len(sels))
+	err := request.AtOnce(ctx, len(sels), func(ctx context.Context, i int) error {
+		if sels[i].Lookup == nil {
+			return nil
+		}
+		f, err := g.findOwner(ctx, sels[i], o, &tallies[i])
+		if errors.Is(err, search.ErrNotFound) {
+			return nil
+		}
+		found[i] = f
+		return err
+	})
+	for i := range tallies {
+		t.Tally.Tally.AddAll([]write.Tally{tallies[i].Tally.Tally})
+	}
+	return found, err
 }
 
 // findThere is findMany for selections in tables that may be missing: the result is nil for those.

@@ -254,10 +254,10 @@ func (p entityPatch) selection(g *engine) selection.Selection {
 	for _, n := range p.nodes[1:] {
 		other := n.Resolve(g.model.Schema)
 		switch {
-		case s.Err != nil:
-		case other.Err != nil:
+		case s.Fault() != nil:
+		case other.Fault() != nil:
 			s.Err = other.Err
-		case !slices.EqualFunc(s.Identity, other.Identity, key.Value.Equal):
+		case s.Lookup != other.Lookup, !slices.EqualFunc(s.Identity, other.Identity, key.Value.Equal):
 			s.Err = g.model.Errorf("And takes patches of one entity: write another entity with a patch of its own")
 		}
 	}
@@ -283,7 +283,16 @@ func (p entityPatch) plan(m any, options []WriteOption) (*Plan, error) {
 	if g == nil {
 		return nil, errNoMapper
 	}
-	x, _, err := operation.NewPatch(g.env, p.spec(g), writeOptionsOf(options))
+	spec := p.spec(g)
+	if spec.Selection.Lookup == nil || spec.Selection.Fault() != nil {
+		x, _, err := operation.NewPatch(g.env, spec, writeOptionsOf(options))
+		return g.predict(x, err)
+	}
+	if _, _, err := g.search.GuardOf(spec.Selection.Lookup); err != nil {
+		return nil, g.public(err)
+	}
+	spec.Selection, spec.Reckon = spec.Selection.Of(g.model.Schema, g.model.SomeIdentity()), true
+	x, _, err := operation.NewPatch(g.env, spec, writeOptionsOf(options))
 	return g.predict(x, err)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/internal/save/write"
 	"github.com/itemize/itemize/query"
@@ -26,6 +27,8 @@ type Part struct {
 	// make makes the part for one transaction. tables returns the tables of the transaction's models by
 	// name, nil for others.
 	make func(tables func(string) *item.Table) (operation.Part, error)
+	// find finds the entity of a lookup, and returns the function that makes the part; nil for a part by key.
+	find func(ctx context.Context, t *operation.Tally) (func(func(string) *item.Table) (operation.Part, error), error)
 	// engine belongs to the part's model, nil for none. client sends the part.
 	engine *engine
 	client write.Client
@@ -58,6 +61,41 @@ type Part struct {
 // nothing is remembered.
 func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 	var t draft
+	if !slices.ContainsFunc(parts, func(p Part) bool { return p.find != nil }) {
+		return transact(ctx, parts, &t)
+	}
+	for try := 1; ; try++ {
+		found, err := findOwners(ctx, parts, &t)
+		if err != nil {
+			return t.receipt(), err
+		}
+		r, err := transact(ctx, found, &t)
+		if !operation.IsOwnerChanged(err) || try == maxOwners || request.Pause(ctx, try) != nil {
+			return r, err
+		}
+	}
+}
+
+// maxOwners bounds how often a transaction is sent again because a unique value has changed its owner.
+const maxOwners = 20
+
+// findOwners finds the entities of the parts that are lookups.
+func findOwners(ctx context.Context, parts []Part, t *draft) ([]Part, error) {
+	found := slices.Clone(parts)
+	for i, p := range parts {
+		if p.find == nil {
+			continue
+		}
+		var err error
+		if found[i].make, err = p.find(ctx, &t.Tally); err != nil {
+			return nil, p.engine.public(err)
+		}
+	}
+	return found, nil
+}
+
+// transact sends a transaction once.
+func transact(ctx context.Context, parts []Part, t *draft) (*Receipt, error) {
 	x, err := newTransaction(parts)
 	if err != nil {
 		return t.receipt(), err
@@ -70,7 +108,7 @@ func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 	}
 	ctx, end := x.observe(ctx, "Transact")
 	err = public(nil, x.Run(ctx, &t.Tally))
-	end(&t, err)
+	end(t, err)
 	return t.receipt(), err
 }
 
@@ -132,7 +170,28 @@ func (p entityPatch) part(m any) Part {
 	if g == nil {
 		return Part{make: func(func(string) *item.Table) (operation.Part, error) { return nil, errNoMapper }}
 	}
+	spec := p.spec(g)
+	if spec.Selection.Lookup != nil && spec.Selection.Fault() == nil {
+		return g.ownerPart(spec.Selection, func(owned *search.Owned) (operation.Part, error) {
+			spec := spec
+			spec.Selection, spec.Owner = owned.Selection, owned
+			return operation.Patch(g.env, spec)
+		})
+	}
 	return g.part(nil, func() (operation.Part, error) { return operation.Patch(g.env, p.spec(g)) })
+}
+
+// ownerPart returns the part of a transaction for the entity of a lookup.
+func (g *engine) ownerPart(sel selection.Selection, make func(*search.Owned) (operation.Part, error)) Part {
+	p := g.part(nil, func() (operation.Part, error) {
+		return nil, g.model.Errorf("a part by a lookup cannot be planned, since its entity is read first: load the " +
+			"entity, and use its key")
+	})
+	p.find = func(ctx context.Context, t *operation.Tally) (func(func(string) *item.Table) (operation.Part, error), error) {
+		owned, err := g.search.Owner(ctx, sel, &t.Tally)
+		return func(func(string) *item.Table) (operation.Part, error) { return make(owned) }, err
+	}
+	return p
 }
 
 // part returns a part of a transaction.
@@ -154,6 +213,11 @@ func (g *engine) saving(s *state, v any, done func(), options []WriteOption) Par
 
 // deleting is Mapper.DeletePart. done is called after the entity was deleted.
 func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
+	if s == nil && sel.Lookup != nil && sel.Fault() == nil {
+		return g.ownerPart(sel, func(owned *search.Owned) (operation.Part, error) {
+			return operation.DeleteOwned(g.env, owned)
+		})
+	}
 	p := g.part(s, func() (operation.Part, error) { return operation.Delete(g.env, sel, s.entity(), done) })
 	p.entity = sel.Identity
 	if e, err := search.EntityOf(g.model, sel); err == nil {

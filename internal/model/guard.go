@@ -220,6 +220,48 @@ func (m *Model) GuardOwner(guard item.Attributes) (o Owner, ok bool) {
 	return o, ok
 }
 
+// RootIdentity returns the identity of the entity with a root item at a place; ok is false for the place of another
+// item.
+func (m *Model) RootIdentity(at item.Place) (identity []key.Value, ok bool) {
+	img := item.Image{Place: at}
+	if m.match(&img, &Room{}); img.Kind != m.Root() {
+		return nil, false
+	}
+	return m.Whose(&img)
+}
+
+// SomeIdentity returns an identity for plans of entities whose keys are unknown.
+func (m *Model) SomeIdentity() []key.Value {
+	all := make([]key.Value, m.Schema.Identities())
+	for i := range all {
+		all[i] = key.OfString("?")
+		k, source := m.Schema.KeyOf(i)
+		switch k.Format(source).Value {
+		case key.Int:
+			all[i] = key.OfInt(1)
+		case key.Uint:
+			all[i] = key.OfUint(1)
+		case key.Time:
+			all[i] = key.OfTime(time.Unix(0, 0))
+		case key.Bytes:
+			all[i] = key.OfBytes([]byte("?"))
+		case key.Number:
+			all[i] = key.OfNumber("1")
+		}
+	}
+	return all
+}
+
+// UniqueValues returns the parts of a unique value as a root item stores them.
+func (m *Model) UniqueValues(u *schema.Unique, root item.Attributes) (all []item.Assignment) {
+	for n, a := range m.Schema.Guarded(u) {
+		for _, name := range append([]string{a.Name}, a.Was...) {
+			all = append(all, item.Assignment{Name: name, Index: u.Attributes[n], Value: root[name]})
+		}
+	}
+	return all
+}
+
 // OwnedBy requires that a guard names an owner.
 func (m *Model) OwnedBy(o Owner) attr.Condition {
 	return func(x *attr.Expression) string {

@@ -102,6 +102,21 @@ func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*
 	return &images[0], nil
 }
 
+// Item reads one item that is no item of the model, nil for none.
+func (r *Reader) Item(ctx context.Context, at item.Place, o Options, u *Usage) (item.Attributes, error) {
+	u.asks(ctx)
+	out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &at.Table.Name, Key: at.Key(),
+		ConsistentRead: &o.Strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	})
+	if err != nil {
+		return nil, request.Explain(ctx, r.Client, r.Label, []*item.Table{at.Table}, err)
+	}
+	u.predict(o, attr.ItemSize(out.Item))
+	u.reported(ctx, out.ConsumedCapacity)
+	return out.Item, nil
+}
+
 // one is One with the item in a slice, an empty one for none.
 func (r *Reader) one(ctx context.Context, at item.Place, o Options, u *Usage) ([]item.Image, error) {
 	u.asks(ctx)

@@ -89,8 +89,35 @@ type Selection struct {
 	// Elsewhere are the other shards that the entity may be on, from before or after their number
 	// has changed.
 	Elsewhere []key.Value
+	// Lookup selects the entity that has a unique value, nil for a selection by key. Identity is unknown then.
+	Lookup *Lookup
 	// Err is the error of an invalid value. It is returned when the selection is used.
 	Err error
+}
+
+// Lookup is a unique value, by its position in the entity's Uniques.
+type Lookup struct {
+	Unique int
+	// Set sets the fields of the value in a model, to which v points.
+	Set func(v any) error
+}
+
+// ErrLookup says that a call takes only keys.
+var ErrLookup = errors.New("a lookup by a unique value is for Load, LoadMany, Update, DeleteByKey, patches and " +
+	"transactions: load the entity, and use its key")
+
+// Of returns the selection of a lookup with the identity of the entity that has the value.
+func (s Selection) Of(e *schema.Entity, identity []key.Value) Selection {
+	s.Lookup, s.Identity, s.Err = nil, identity, s.Fault()
+	return s.Resolve(e)
+}
+
+// Fault returns the error of a selection, nil for that of a lookup which a call takes.
+func (s Selection) Fault() error {
+	if s.Lookup != nil && s.Err == ErrLookup {
+		return nil
+	}
+	return s.Err
 }
 
 // In returns the partition of the selection's entity.
@@ -240,7 +267,7 @@ func (s Selection) Join(t Selection) Selection {
 		return s
 	case t.Err != nil:
 		return t
-	case !sameEntity(s.Identity, t.Identity):
+	case !sameEntity(s.Identity, t.Identity), s.Lookup != t.Lookup:
 		s.Err = errors.New("the selections are of different entities: load them one by one")
 		return s
 	}

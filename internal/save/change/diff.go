@@ -26,6 +26,8 @@ type Options struct {
 	Root bool
 	// RootToo asks for it with changes of stored items as well.
 	RootToo bool
+	// Owner is a unique value that the root item must still have, whatever is changed; nil for none.
+	Owner *schema.Unique
 	// Reindex also writes stored items whose keys of secondary indexes are not as they are made now.
 	Reindex bool
 	// Room is the memory for the changes of new items, nil for new memory.
@@ -290,6 +292,9 @@ func (d *differ) compareExpiry() error {
 // checkRoot adds a check of the root to a save that adds items: the root is live, and has the incarnation that the
 // new items carry.
 func (d *differ) checkRoot() error {
+	if d.o.Owner != nil {
+		d.o.Root, d.o.RootToo = true, true
+	}
 	isNew := func(ch *Change) bool { return ch.New }
 	isRoot := func(ch *Change) bool { return ch.Root }
 	loaded := d.s.Root() != nil
@@ -316,6 +321,9 @@ func (d *differ) requireRoot() error {
 	ch := checkLive(d.m, at, d.incarnation)
 	ch.ForAdditions, ch.PinsEntity, ch.OfEntity = true, !d.NeedsRoot, d.incarnation
 	ch.requireNamed(d.s, d.added()...)
+	if root := d.s.Root(); d.o.Owner != nil && root != nil {
+		ch.Expect.Terms = append(ch.Expect.Terms, write.Values(d.m.UniqueValues(d.o.Owner, guarded(d.s, root))))
+	}
 	d.Checks = append(d.Checks, ch)
 	return nil
 }

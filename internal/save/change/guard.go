@@ -112,7 +112,7 @@ func guarded(s *snapshot.Snapshot, r *snapshot.Stored) item.Attributes {
 		for _, i := range u.Attributes {
 			was := func() types.AttributeValue { return storedValue(s.Model, root, r, s.Old, i) }
 			if v := r.Value(root, i, was); v != nil {
-				all[root.Attributes[i].Name] = v
+				all[r.ReadAs(root, i)] = v
 			}
 		}
 	}

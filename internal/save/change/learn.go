@@ -1,6 +1,7 @@
 package change
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -42,6 +43,27 @@ func (x *Patch) RequireRoot() (*Change, error) {
 	check.basis = basis{kind: write.Check, unread: true}
 	check.learn(x.knowledge())
 	return check.Change, nil
+}
+
+// RequireOwner requires values of the root item, of which the patch has a change or a check.
+func (x *Patch) RequireOwner(values []item.Assignment) {
+	ch := x.root()
+	ch.where = append(ch.where, where{
+		write.Values(values),
+		func(item.Attributes) error { return errors.New("the entity does not have the value of the lookup any more") },
+		false,
+	})
+	ch.learn(ch.knowledge)
+}
+
+// OfRoot returns the stored root item among those of a refused patch, nil if it did not refuse.
+func (x *Patch) OfRoot(stored []item.Attributes) item.Attributes {
+	for i, ch := range x.Items {
+		if ch.Root && i < len(stored) {
+			return stored[i]
+		}
+	}
+	return nil
 }
 
 // RequireVersion requires that the item has a version.
@@ -212,8 +234,12 @@ func (ch *PatchItem) Rewrite(stored item.Attributes) error {
 			return err
 		}
 	}
-	if len(r.operations) == len(ch.Operations) {
+	guarded := ch.Root && ch.patch.Guarded()
+	if len(r.operations) == len(ch.Operations) && !guarded {
 		return nil // the patch fits the stored items
+	}
+	if guarded && ch.Reserved.Header(stored).Incarnation == nil { // guards name it
+		r.set = append(r.set, ch.Reserved.AssignIncarnation(ch.patch.rootToken()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
 		if !whole[name] {
@@ -354,6 +380,9 @@ func (ch *PatchItem) IsMaking() bool { return ch.state&^asRead == isMissing }
 
 // Bound reports whether the item has to be of an entity that was read.
 func (ch *PatchItem) Bound() bool { return ch.patch.bound }
+
+// AsksUpsert reports whether the caller has asked for an upsert of the item.
+func (ch *PatchItem) AsksUpsert() bool { return ch.traits&upserts != 0 }
 
 // Upserts reports whether the patch creates the item if it does not exist.
 func (ch *PatchItem) Upserts() bool {

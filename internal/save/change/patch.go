@@ -31,7 +31,7 @@ type Patch struct {
 	// expiry is that of the root item as it was read last. moved reports that items have another one since Bind.
 	expiry types.AttributeValue
 	moved  bool
-	// token is the incarnation that a root item gets if the patch makes it.
+	// token is the incarnation that a root item gets if the patch makes it, or if it has none and gets a unique value.
 	token types.AttributeValue
 	Items []*PatchItem
 	// keys are the values of the fields that keys name, as far as they are known; nil until they are asked for.
@@ -486,8 +486,7 @@ func (x *Patch) fillKeys(ch *PatchItem) error {
 		return nil
 	}
 	if ch.Root {
-		x.token = item.NewToken()
-		ch.Defaults = append(ch.Defaults, ch.Reserved.AssignIncarnation(x.token))
+		ch.Defaults = append(ch.Defaults, ch.Reserved.AssignIncarnation(x.rootToken()))
 	}
 	v := m.Codec.New()
 	for i, o := range x.Identity[:m.Schema.Identities()] {

@@ -204,6 +204,16 @@ func (x required) price() {
 	if x.item != isSame && x.item != isSameNone {
 		return
 	}
+	after := ch.after()
+	ch.OldSize, ch.NewSize, ch.Unread = attr.ItemSize(ch.read.stored), attr.ItemSize(after), false
+	if ch.Reserved.Header(ch.read.stored).Version == nil {
+		ch.NewSize += ch.Reserved.VersionSize()
+	}
+	ch.Entries = m.Entries(ch.Item, ch.Table.Name, ch.read.stored, after)
+}
+
+// after returns the item after the write, of one that was read.
+func (ch *PatchItem) after() item.Attributes {
 	after := ch.Key()
 	maps.Copy(after, attr.CopyItem(ch.read.stored))
 	for _, a := range ch.Defaults {
@@ -218,9 +228,5 @@ func (x required) price() {
 	for i := range ch.Operations {
 		_ = ch.Operations[i].Apply(after) // it fits
 	}
-	ch.OldSize, ch.NewSize, ch.Unread = attr.ItemSize(ch.read.stored), attr.ItemSize(after), false
-	if ch.Reserved.Header(ch.read.stored).Version == nil {
-		ch.NewSize += ch.Reserved.VersionSize()
-	}
-	ch.Entries = m.Entries(ch.Item, ch.Table.Name, ch.read.stored, after)
+	return after
 }

@@ -85,6 +85,11 @@ func (e *Estimator) Root() cost.Units {
 // RootRead returns the cost of a strongly consistent read of the root item.
 func (e *Estimator) RootRead() Reads { return Reads{Requests: 1, RootReads: 1, RCU: e.Root()} }
 
+// Guard returns the cost of a read of the guard of a unique value.
+func (e *Estimator) Guard(strong bool) Reads {
+	return Reads{Requests: 1, RCU: cost.Units{Min: 1, Expected: 1, Max: 2, If: "the keys are long"}.Times(consistency(strong))}
+}
+
 // RootAfter returns the cost of a strongly consistent read of the root item after a save: exact if it
 // was loaded or is written.
 func (e *Estimator) RootAfter(s *snapshot.Snapshot, plan *write.Plan) Reads {

@@ -33,6 +33,8 @@ type remove struct {
 	// staged reports that the plan is that of a staged delete.
 	staged   bool
 	progress progress
+	// owner is the entity of a lookup, nil for a delete by key.
+	owner *search.Owned
 	// first is the root item that was read first, nil for none. rootless reports that the last read found none.
 	first    *item.Image
 	rootless bool
@@ -234,6 +236,8 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 	}
 	p.rootless = root == nil
 	switch {
+	case p.lost():
+		return errOwnerChanged
 	case root != nil && root.Header.Moving():
 		at := ItemConflict{Place: root.Place, Field: root.Kind.Name, What: change.Changed}
 		return &Conflict{Label: m.Label(), Pending: staging.Pending(root), Moving: true, Items: []ItemConflict{at}}

@@ -66,6 +66,8 @@ type Requests struct {
 	Choice write.Choice
 	// Guards are the changes of guards of unique values.
 	Guards []change.Guard
+	// Unread is the price of guards that are not known before the root item was read, in WCU.
+	Unread cost.Units
 	// Read reads the items that the requests depend on; nil if the part has read them. Missing reports that the
 	// requests are unknown until then.
 	Read    func(ctx context.Context, t *Tally) error
@@ -459,6 +461,8 @@ type Prediction struct {
 	Alternatives func() []write.Alternative // nil for none
 	// Undeclared is the price of secondary indexes that the models do not declare, in WCU.
 	Undeclared cost.Units
+	// Guards is the price of guards that are not known before the root item was read, in WCU.
+	Guards cost.Units
 	// Retry says why a patch may have to send a second request, "" if it does not.
 	Retry string
 }
@@ -498,6 +502,7 @@ func (x *Operation) Predict() (*Prediction, error) {
 			models = append(models, s.env)
 			out.Undeclared = out.Undeclared.Add(s.env.Estimate.Undeclared.Of(plan))
 		}
+		out.Guards = out.Guards.Add(x.sent[i].Unread)
 		out.Retry = cmp.Or(out.Retry, s.repeat)
 	}
 	return out, nil

@@ -1,6 +1,9 @@
 package operation
 
-import "github.com/itemize/itemize/internal/model"
+import (
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/schema"
+)
 
 // Options are the options of saves, deletes and patches.
 type Options struct {
@@ -17,6 +20,8 @@ type Options struct {
 	Tag *string
 	// Blind adds items without making sure that their entity exists.
 	Blind bool
+	// Owner is the unique value by which the entity was found, and which it must still have; nil for none.
+	Owner *schema.Unique
 }
 
 // use is a kind of operation that takes options.

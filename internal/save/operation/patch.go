@@ -14,6 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/model/codec"
 	"github.com/itemize/itemize/internal/model/expr"
 	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/read/snapshot"
 	"github.com/itemize/itemize/internal/save/change"
@@ -33,6 +34,10 @@ type modify struct {
 	remembered bool
 	// root is the root item as it was read last, nil for none.
 	root *item.Image
+	// owner is the entity of a lookup, nil for a patch by key.
+	owner *search.Owned
+	// reckon reports that the patch is planned, and the entity of its lookup is not known.
+	reckon bool
 	// looked reports that an item was missing, so that the root item is read after the patch.
 	looked bool
 	few    [1]*change.Change // room for those of most patches
@@ -46,6 +51,10 @@ type PatchSpec struct {
 	Returns bool
 	// Located reports that the entity was located among several shards, and may move.
 	Located bool
+	// Owner is the entity of a lookup, nil for a patch by key. Reckon reports that the patch is planned, and that the
+	// entity of its lookup is not known.
+	Owner  *search.Owned
+	Reckon bool
 }
 
 // NewPatch returns the operation that writes a patch; returned returns the record of the item after the write, if
@@ -115,6 +124,11 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 		p.RequireItems()
 	}
 	p.changes = p.few[:0]
+	if spec.Owner != nil || spec.Reckon {
+		if err := p.own(spec.Owner); err != nil {
+			return err
+		}
+	}
 	for _, it := range p.Items {
 		p.changes = append(p.changes, it.Change)
 		it.Likely = env.Estimate.Sizes.Item(it.Item)
@@ -134,12 +148,28 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 		}
 	}
 	switch {
-	case len(p.Items) > 1 || p.external.group != nil:
+	case len(p.Items) > 1 || p.external.group != nil || p.Guarded():
 		p.harmless = ifGuarded
 	case o.ExactlyOnce:
 		p.harmless = never
 	default:
 		p.harmless = ifBlocked
+	}
+	return nil
+}
+
+// own requires that the entity of a lookup has its value yet; owner is nil for a plan.
+func (p *modify) own(owner *search.Owned) error {
+	m := p.env.Model
+	if p.UpsertsRoot() && slices.ContainsFunc(p.Items, (*change.PatchItem).AsksUpsert) {
+		return m.Errorf("Upsert may create an entity, but a lookup finds an existing one: leave it out, or use the key")
+	}
+	if _, err := p.RequireRoot(); err != nil {
+		return err
+	}
+	if p.owner, p.reckon = owner, owner == nil; owner != nil {
+		p.bindTo(owner.Root)
+		p.RequireOwner(owner.Values(m))
 	}
 	return nil
 }
@@ -152,6 +182,9 @@ func (p *modify) returnItem() error {
 	}
 	only := p.Items[0]
 	switch {
+	case p.Guarded():
+		return m.FieldErrorf(only.Field, "the patch changes a unique value, which takes a transaction, and Return is for "+
+			"a patch that is one plain request: load afterwards")
 	case len(p.Items) > 1 || p.options.ExactlyOnce:
 		return m.Errorf("Return is for a patch that is one plain request: leave out And of other items and " +
 			"ExactlyOnce, or load afterwards")
@@ -221,10 +254,16 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 	if unread {
 		p.ReckonIncarnation()
 	}
-	r = Requests{Writes: p.Requests(), Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
+	r.Choice.ExactlyOnce = p.options.ExactlyOnce
 	if unread {
 		r.Read = p.read
 	}
+	if p.Guarded() {
+		if err := p.guard(&r, unread); err != nil {
+			return r, err
+		}
+	}
+	r.Writes = p.Requests()
 	if !write.Fits(r.Writes) {
 		return r, write.TooMany("%s: the patch is too large for a transaction: %d items (limit 100), %s in "+
 			"all (limit 4 MB): use several patches", p.env.Model.Label(), len(r.Writes),
@@ -232,6 +271,36 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 	}
 	return r, nil
 }
+
+// guard adds the guards of the unique values that the patch changes.
+func (p *modify) guard(r *Requests, unread bool) (err error) {
+	if unread {
+		var others int
+		if r.Guards, others = p.ReckonGuards(); others > 0 {
+			r.Choice.ExactlyOnce = true // a transaction
+			// without a change of the value it is one request, without guards
+			least := -2 * float64(len(r.Guards))
+			if len(p.Items) == 1 && !p.options.ExactlyOnce {
+				least -= p.Items[0].Units().Min
+			}
+			r.Unread = cost.Units{
+				Min: least, Expected: 2 * float64(others), Max: 2 * maxGuard * float64(others), If: ifGuards,
+			}
+		}
+		return nil
+	}
+	var root item.Attributes
+	if p.root != nil {
+		root = p.root.Attributes()
+	}
+	r.Guards, err = p.ReadRoot(root)
+	return p.env.fault(err)
+}
+
+// maxGuard is the largest price of a guard by itself, in WCU: its keys and the keys of its owner have less than 7 KB.
+const maxGuard = 7
+
+const ifGuards = "the entity has had another unique value"
 
 // checksRoot reports whether the patch requires the root item in its transaction, because the writes of
 // other parts cannot be taken back.
@@ -243,6 +312,8 @@ func (p *modify) checksRoot() bool {
 // request: for items that it adds.
 func (p *modify) needsIncarnation() bool {
 	switch {
+	case p.Guarded():
+		return true
 	case p.UpsertsRoot():
 		return p.Entity || !p.blind && (p.Puts() || p.Makes()) // the incarnation of the entity, or that there is none
 	case p.Entity && (p.inTransaction || len(p.Items) > 1 || p.options.ExactlyOnce): // no answer will tell it
@@ -257,7 +328,7 @@ func (p *modify) needsIncarnation() bool {
 func (p *modify) mayRemember() bool {
 	// If it is not that of the entity any more, the items that the patch has written can be taken back.
 	onlyAdds := len(p.Added()) == len(p.Items)
-	return !p.PutsEither() && !p.Inherits() && (onlyAdds || p.Rooted() && !p.UpsertsRoot())
+	return !p.Guarded() && !p.PutsEither() && !p.Inherits() && (onlyAdds || p.Rooted() && !p.UpsertsRoot())
 }
 
 // read reads the root item, and binds the patch to its entity, or to the one that the patch makes.
@@ -369,7 +440,9 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 	if err != nil {
 		return r, err
 	}
-	if p.needsIncarnation() && !(p.mayRemember() && p.env.Incarnations.Get(at) != nil) {
+	if p.reckon {
+		r = p.env.Estimate.Guard(true).Add(p.env.Estimate.RootRead())
+	} else if p.needsIncarnation() && !(p.mayRemember() && p.env.Incarnations.Get(at) != nil) {
 		r = p.env.Estimate.RootRead()
 	}
 	switch {
@@ -387,6 +460,9 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 
 // refused changes a patch so that it can be sent again, or returns the error of items that are not as it requires.
 func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	if root := p.OfRoot(o.Stored); p.owner != nil && root != nil && !p.owner.Still(p.env.Model, root) {
+		return false, errOwnerChanged
+	}
 	if absent := p.MissingFromTag(o.Stored); len(absent) > 0 {
 		return false, p.absent(absent)
 	}

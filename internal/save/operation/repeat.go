@@ -99,6 +99,9 @@ func locatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *Tally) (returned func() (Record, error),
 	err error,
 ) {
+	if spec.Selection.Lookup != nil {
+		return PatchOwner(ctx, env, spec, o, t)
+	}
 	at, err := locatePatch(ctx, env, spec, t)
 	for try := 0; err == nil; try++ {
 		before := len(t.Items)

@@ -87,7 +87,7 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	d, err := change.Of(e.Snapshot, e.unresolved, p.value,
 		change.Options{
 			Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex,
-			Root: root, RootToo: p.inTransaction && p.options.CheckRoot,
+			Root: root, RootToo: p.inTransaction && p.options.CheckRoot, Owner: p.options.Owner,
 		})
 	if err != nil {
 		return r, p.env.fault(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
@@ -149,4 +150,42 @@ func TestStagedInsertsTakeUniqueValues(t *testing.T) {
 	if got := guardKeys(t, table); len(got) != 0 {
 		t.Errorf("guards: %q", got)
 	}
+}
+
+var (
+	memberEmail = handmade.String("Email", "", func(m *member) *string { return &m.Email })
+	memberNick  = handmade.String("Nick", "", func(m *member) *string { return &m.Nick })
+	memberName  = handmade.String("Name", "", func(m *member) *string { return &m.Name })
+)
+
+func TestPatchesChangeUniqueValues(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	kit.Must(m.Save(ctx, m.New(member{ID: "1", Email: "a", Tenant: "t", Nick: "n"})))(t)
+	kit.Must(m.Save(ctx, m.New(member{ID: "2", Email: "b"})))(t)
+	entity := func(id string) handmade.Entity[member] { return handmade.EntityOf(m.Key(id)) }
+	patch := entity("1").Patch(memberEmail.Set("b"))
+	wantTaken(t, kit.Err(patch.Exec(ctx, m)), "2")
+	patch = entity("1").Patch(memberEmail.Set("c"), memberNick.Set("x"))
+	plan := kit.Must(patch.Plan(m))(t)
+	r := kit.Must(patch.Exec(ctx, m))(t)
+	if r.Consumed.WCU != 10 || plan.WCU.Min > 10 || plan.WCU.Expected != 10 || plan.WCU.Max < 10 {
+		t.Errorf("the patch took %v WCU, planned %+v, want 10", r.Consumed.WCU, plan.WCU)
+	}
+	if r := kit.Must(entity("1").Patch(memberEmail.Set("C")).Exec(ctx, m))(t); r.Consumed.WCU != 1 {
+		t.Errorf("a patch to an equal value took %v WCU, want 1", r.Consumed.WCU)
+	}
+	if r := kit.Must(entity("1").Patch(memberName.Set("y")).Exec(ctx, m))(t); r.Consumed.WCU != 1 || r.Predicted().RCU.Max > 0 {
+		t.Errorf("a patch of another field took %+v, want 1 WCU", r.Consumed)
+	}
+	kit.Must(m.Save(ctx, m.New(member{ID: "3", Email: "a", Tenant: "t", Nick: "n"})))(t)
+	kit.Must(entity("1").Patch(memberEmail.Remove()).Exec(ctx, m))(t)
+	kit.Must(entity("4").Patch(memberEmail.Set("c")).Upsert().Exec(ctx, m))(t)
+	wantTaken(t, kit.Err(entity("5").Patch(memberEmail.Set("C")).Upsert().Exec(ctx, m)), "4")
+	kit.Must(mapper.Transact(ctx, entity("4").Patch(memberEmail.Set("d")).PatchPart(m),
+		m.SavePart(m.New(member{ID: "6", Email: "c"}))))(t)
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "7", Email: "c"}))), "6")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "7", Email: "d"}))), "4")
 }

@@ -1,0 +1,157 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// A lookup reads the guard of a unique value, and then its owner. The owner counts if its root item is live, and has the
+// incarnation of the guard and the value. Otherwise the guard is read again, strongly consistent: the value has no owner
+// if the guard is missing, or unchanged after a strong look at the owner. The specification is Unique.tla in
+// internal/save/staging/spec, clauses LookTwice and MissReadsStrongly.
+
+// lookups bounds how often a lookup follows a value from owner to owner.
+const lookups = 10
+
+// GuardOf returns the guard of the value of a lookup.
+func (e *Engine) GuardOf(l *selection.Lookup) (u *schema.Unique, at item.Place, err error) {
+	m := e.Model
+	u = m.Schema.Uniques[l.Unique]
+	v := m.Codec.New()
+	if err := l.Set(v); err != nil {
+		return u, at, err
+	}
+	root := item.Attributes{}
+	for _, i := range u.Attributes {
+		a, err := m.Codec.Record(m.Root().Index).Encode(v, i)
+		if err != nil {
+			return u, at, m.ValueErrorf(m.Root().Attributes[i].Value.Name, "%w", err)
+		}
+		if a != nil {
+			root[m.Root().Attributes[i].Name] = a
+		}
+	}
+	at, ok, err := m.Guard(u, root)
+	if err == nil && !ok {
+		err = m.ValueErrorf(m.Schema.FieldNames(u), "a lookup needs a value, but a part of it is empty: no entity has "+
+			"a guard for it")
+	}
+	return u, at, err
+}
+
+// unowned returns the error of a value without an owner.
+func (e *Engine) unowned(u *schema.Unique, at item.Place) error {
+	name := e.Model.Schema.Root.Table.Name
+	return &NotFound{
+		Name: fmt.Sprintf("%s: an entity with this %s", e.Model.Label(), strings.ReplaceAll(e.Model.Schema.FieldNames(u),
+			",", ", ")),
+		Root: item.Place{Table: &item.Table{Name: name}},
+	}
+}
+
+// Look finds the entity of a lookup. find reads a selection of the entity, strongly consistent or not, and returns its
+// root item; it is called again if the entity turned out not to have the value.
+func (e *Engine) Look(ctx context.Context, sel selection.Selection, o read.Options, t *write.Tally,
+	find func(selection.Selection, read.Options) (root *item.Image, err error),
+) error {
+	u, at, err := e.GuardOf(sel.Lookup)
+	if err != nil {
+		return err
+	}
+	var last types.AttributeValue
+	for try := range lookups {
+		if try > 1 {
+			if err := request.Pause(ctx, try-1); err != nil {
+				return err
+			}
+		}
+		var usage read.Usage
+		guard, err := e.Reader.Item(ctx, at, o, &usage)
+		t.AddRead(usage.Requests, usage.Predicted, usage.Consumed)
+		if err != nil {
+			return err
+		}
+		owner, ok := e.Model.GuardOwner(guard)
+		version := e.Model.Reserved.Header(guard).Version
+		identity, isRoot := e.Model.RootIdentity(owner.Root)
+		switch {
+		case ok && isRoot && !(o.Strong && last != nil && attr.Same(last, version)):
+			root, err := find(sel.Of(e.Model.Schema, identity), o)
+			if err != nil {
+				return err
+			}
+			if e.owns(u, at, owner, root) {
+				return nil
+			}
+		case o.Strong:
+			return e.unowned(u, at)
+		}
+		if o.Strong {
+			last = version
+		}
+		o.Strong = true
+	}
+	return e.Model.Errorf("the value of %s changes its owner all the time: look it up again", e.Model.Schema.FieldNames(u))
+}
+
+// owns reports whether a root item is that of the owner that a guard names, and has its value.
+func (e *Engine) owns(u *schema.Unique, at item.Place, owner model.Owner, root *item.Image) bool {
+	if root == nil || root.Expired || !root.Header.Live() || root.PK != owner.Root.PK || root.SK != owner.Root.SK ||
+		!attr.Same(root.Header.Incarnation, owner.Incarnation) {
+		return false
+	}
+	has, ok, err := e.Model.Guard(u, root.Attributes())
+	return err == nil && ok && has.PK == at.PK
+}
+
+// Owned is the entity that has a unique value, as it was found.
+type Owned struct {
+	selection.Selection
+	Unique *schema.Unique
+	Root   *item.Image
+}
+
+// Values are the stored parts of the value.
+func (o *Owned) Values(m *model.Model) []item.Assignment { return m.UniqueValues(o.Unique, o.Root.Attributes()) }
+
+// Still reports whether a root item is live, and still of the owner, with the value.
+func (o *Owned) Still(m *model.Model, root item.Attributes) bool {
+	h := m.Reserved.Header(root)
+	if len(root) == 0 || !h.Live() || h.Expired(m.Now()) || !attr.Same(h.Incarnation, o.Root.Header.Incarnation) {
+		return false
+	}
+	for _, a := range o.Values(m) {
+		if !attr.Same(root[a.Name], a.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// Owner finds the entity of a lookup by strongly consistent reads of the guard and the root item.
+func (e *Engine) Owner(ctx context.Context, sel selection.Selection, t *write.Tally) (*Owned, error) {
+	owned := &Owned{Unique: e.Model.Schema.Uniques[sel.Lookup.Unique]}
+	err := e.Look(ctx, sel, read.Options{Strong: true}, t,
+		func(at selection.Selection, _ read.Options) (*item.Image, error) {
+			entity, err := EntityOf(e.Model, at)
+			if err != nil {
+				return nil, err
+			}
+			owned.Selection = at
+			owned.Root, err = e.Protocol.ReadRoot(ctx, entity, t)
+			return owned.Root, err
+		})
+	return owned, err
+}
