@@ -65,6 +65,7 @@ type nodeMethod struct {
 func (g *generator) nodes(w *writer, m *Model) {
 	n := &nodeWriter{g: g, w: w, m: m, e: m.Schema, alias: map[string]string{}, ranges: map[string][]string{}}
 	n.keyType()
+	n.lookups()
 	n.indexes()
 	for _, t := range n.types {
 		n.write(t)

@@ -25,6 +25,18 @@ func Entity[T any](args ...Argument) *query.Node[T] {
 	return node[T](selection.Selection{Identity: keyFields, Err: err, Targets: whole})
 }
 
+// Lookup returns the node of the entity that has a unique value, by its number in the layout. set sets the value in a
+// model.
+//
+//go:noinline
+func Lookup[T any](unique int, set func(v *T)) *query.Node[T] {
+	l := &selection.Lookup{Unique: unique, Set: func(v any) error {
+		set(v.(*T))
+		return nil
+	}}
+	return node[T](selection.Selection{Lookup: l, Targets: whole})
+}
+
 // whole selects a whole entity. Targets are never changed.
 var whole = []selection.Target{{Kind: selection.TargetWhole}}
 

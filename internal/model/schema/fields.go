@@ -58,6 +58,9 @@ func (m *taggedField) valueIn(outer *taggedField) Value {
 	}
 }
 
+// spreadOptions are the options of fields, in addition to those of large values, in a struct that is spread over an item.
+var spreadOptions = []string{"stored", "was", "ttl", "name", "unique", "as", "guards"}
+
 // parse parses a field's tag and reports its faults, once for each field.
 func (b *builder) parse(in *Type, f *Field) *grammar.Tag {
 	if t, ok := b.parsed[f]; ok {
@@ -218,8 +221,8 @@ func (b *builder) spread(t *Type) []*taggedField {
 	for _, m := range out {
 		for _, o := range m.tag.Options {
 			switch {
-			case slices.Contains([]string{"stored", "was", "ttl", "name"}, o.Word), slices.Contains(largeOptions,
-				o.Word), o.Word == "table" && m.tag.Has("chunk"):
+			case slices.Contains(spreadOptions, o.Word), slices.Contains(largeOptions, o.Word),
+				o.Word == "table" && m.tag.Has("chunk"):
 			default:
 				b.fault(place{m.in, m.Field, o.Pos, o.End}, "move it to the field of the model",
 					"the option %s has no effect inside %s, whose fields are spread over an item", o.Word, t.Name)
