@@ -87,7 +87,7 @@ func TestRefused(t *testing.T) {
 			`struct.E: unknown option "frobnicate": the options are pk, sk, table, hash, range, index, on, local, ` +
 				`project, root, stored, was, nested, name, one, prefix, version, noversion, state, incarnation, ` +
 				`migration, ttl, all, delim, ` +
-				`compress, chunk, s3, preview, inline, shards, shardby and -`,
+				`compress, chunk, s3, preview, inline, shards, shardby, unique, as, guards and -`,
 		}},
 		{"an option twice, a malformed tag, a repeated key", tagged(
 			`ddb:"sk=X,sk=Y"`, `ddb:"sk=X" ddb:"sk=Y"`, `ddb:sk=X`, `ddb:"sk=X"dynamodbav:"d"`, `ddb:"sk=X, root"`,

@@ -124,7 +124,9 @@ type Owned struct {
 }
 
 // Values are the stored parts of the value.
-func (o *Owned) Values(m *model.Model) []item.Assignment { return m.UniqueValues(o.Unique, o.Root.Attributes()) }
+func (o *Owned) Values(m *model.Model) []item.Assignment {
+	return m.UniqueValues(o.Unique, o.Root.Attributes())
+}
 
 // Still reports whether a root item is live, and still of the owner, with the value.
 func (o *Owned) Still(m *model.Model, root item.Attributes) bool {

@@ -50,7 +50,9 @@ func (x *Patch) RequireOwner(values []item.Assignment) {
 	ch := x.root()
 	ch.where = append(ch.where, where{
 		write.Values(values),
-		func(item.Attributes) error { return errors.New("the entity does not have the value of the lookup any more") },
+		func(item.Attributes) error {
+			return errors.New("the entity does not have the value of the lookup any more")
+		},
 		false,
 	})
 	ch.learn(ch.knowledge)

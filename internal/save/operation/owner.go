@@ -52,7 +52,9 @@ func DeleteOwner(ctx context.Context, env *Env, sel selection.Selection, o Optio
 }
 
 // DeleteOwned returns the part of a transaction that deletes the entity of a lookup.
-func DeleteOwned(env *Env, owned *search.Owned) (Part, error) { return newRemoveOwner(env, owned, Options{}) }
+func DeleteOwned(env *Env, owned *search.Owned) (Part, error) {
+	return newRemoveOwner(env, owned, Options{})
+}
 
 func newRemoveOwner(env *Env, owned *search.Owned, o Options) (*remove, error) {
 	if !owned.Whole {
