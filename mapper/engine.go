@@ -22,6 +22,7 @@ import (
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/read/snapshot"
+	"github.com/itemize/itemize/internal/save/adoption"
 	"github.com/itemize/itemize/internal/save/change"
 	"github.com/itemize/itemize/internal/save/estimate"
 	"github.com/itemize/itemize/internal/save/operation"
@@ -128,6 +129,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 		Estimate: &estimate.Estimator{Model: m, Protocol: protocol, Sizes: sizes}, Blind: s.blind,
 	}
 	m.VersionsOnly = s.versionsOnly
+	g.uniqueValues(s)
 	g.ended = func(t *draft, err error) {
 		t.failed(err)
 		g.env.Estimate.Observe(&t.Tally.Tally)
@@ -136,6 +138,33 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 		return nil, err
 	}
 	return g, g.caches(s.cache)
+}
+
+// uniqueValues prepares the guards of unique values.
+func (g *engine) uniqueValues(s *settings) {
+	m := g.model
+	if len(m.Schema.Uniques) == 0 {
+		return
+	}
+	g.search.Notes = &search.Notes{Model: m, Assume: s.assumeVerified}
+	for _, u := range m.Schema.Uniques {
+		if u.Table != "" && s.rename != nil {
+			m.NameGuardTable(u.Table, s.rename(u.Table))
+		}
+	}
+}
+
+// Adoption returns a pass over the unique values of the model.
+func (g *engine) Adoption() (*adoption.Pass, error) {
+	m := g.model
+	if len(m.Schema.Uniques) == 0 {
+		return nil, m.Errorf("the model has no unique values: add unique to the tag of a field")
+	}
+	c, ok := g.client.(adoption.Client)
+	if !ok {
+		return nil, m.Errorf("the client lacks methods of *dynamodb.Client: pass one that has them")
+	}
+	return &adoption.Pass{Env: g.env, Client: c, Reader: g.reader, Notes: g.search.Notes, Uniques: m.Schema.Uniques}, nil
 }
 
 // isNil reports whether an interface is nil, or a nil pointer.
@@ -347,6 +376,9 @@ func (g *engine) planLookup(sel selection.Selection, strong bool) (*Plan, error)
 		return nil, g.public(at.Err)
 	}
 	r := g.env.Estimate.Guard(strong).Add(g.env.Estimate.Selection(at, strong))
+	if !g.search.Notes.Known(g.model.Schema.Uniques[sel.Lookup.Unique]) {
+		r = r.Add(g.env.Estimate.Guard(true)) // its note
+	}
 	// a miss, or a value that has changed its owner, is read again strongly consistent
 	r.RCU.Max *= 4
 	r.RCU = r.RCU.Add(cost.Units{If: "the value has no owner, or changes its owner"})

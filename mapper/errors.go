@@ -30,6 +30,10 @@ var ErrExists = operation.ErrExists
 // *ConflictError: a write that loads again and repeats cannot succeed.
 var ErrTaken = errors.New("itemize: unique value is taken")
 
+// ErrUnverified says that a lookup by a unique value cannot trust the guards of the value: no verification of its table
+// has succeeded. Run itemize unique verify, or [github.com/itemize/itemize/unique.Verify].
+var ErrUnverified = search.ErrUnverified
+
 // ErrUsage is the class of errors of invalid calls, such as options that exclude each other. Nothing was
 // sent. Fix the program. errors.Is(err, ErrUsage) is true for them.
 var ErrUsage = model.ErrUsage

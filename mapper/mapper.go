@@ -102,6 +102,13 @@ func (m *Mapper[T]) keyOf(s selection.Selection) *query.Key[T] {
 	return k
 }
 
+// Unique selects the entity that has a unique value, by the fields of its tag: "Email", or "Tenant,Email". The values are
+// those of the fields, of their types. It is for Load, LoadMany, Update, DeleteByKey, patches and transactions. If no
+// entity has the value, they return ErrNotFound.
+func (m *Mapper[T]) Unique(fields string, values ...any) *query.Key[T] {
+	return m.keyOf(m.get().model.SelectUnique(fields, values))
+}
+
 // Index selects items of a declared secondary index, for query.Of: elements, or entities of the model.
 // The values are those of the placeholders in the partition key, and of the first ones in the sort key.
 // name is the name of the index. If the index holds several kinds of items it is "index/item", with the

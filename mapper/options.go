@@ -26,6 +26,7 @@ type settings struct {
 	shareStrings, decodeWithSDK bool
 	blind, versionsOnly         bool
 	margin                      *time.Duration
+	assumeVerified              bool
 }
 
 func settingsOf(options []Option) *settings {
@@ -97,6 +98,14 @@ func ClientNeverRetries() Option { return optionFunc(func(s *settings) { s.sends
 // returns ErrExists. For leases of seconds, synchronize the clocks and set a margin of about a second. 0 trusts this
 // clock.
 func ExpiryMargin(d time.Duration) Option { return optionFunc(func(s *settings) { s.margin = &d }) }
+
+// AssumeVerified lets lookups by unique values trust the guards without reading the note that they were verified. Use it
+// for programs that may not read the notes, and in tests.
+//
+// Without it, the first lookup of each unique value reads the note, strongly consistent (1 RCU). If the value was
+// verified, the mapper remembers that. If not, lookups return [ErrUnverified], and the note is read again after 30
+// seconds. See package unique.
+func AssumeVerified() Option { return optionFunc(func(s *settings) { s.assumeVerified = true }) }
 
 // SizeEstimate sets the usual size of items of a kind in bytes. field is the Field of a plan. Plans of
 // patches use it, because a patch reads nothing. The mapper replaces it with the sizes of items that it

@@ -21,6 +21,7 @@ import (
 	"github.com/itemize/itemize/internal/model/tabledef"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/internal/save/adoption"
 )
 
 // Field has functions of package field.
@@ -89,6 +90,8 @@ type Engine interface {
 	Tables() []*tabledef.Table
 	TablesAt(times []time.Time) ([]*tabledef.Table, error)
 	TablesOf(period string) []*tabledef.Table
+	// Adoption returns an error if the model has no unique values.
+	Adoption() (*adoption.Pass, error)
 }
 
 // Large has functions of package large, for the command itemize.

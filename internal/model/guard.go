@@ -15,6 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read/selection"
 )
 
 // A guard is the item that reserves a unique value for one entity. Its key is made of the value, and its attributes
@@ -23,6 +24,7 @@ import (
 const (
 	guardPrefix = "~unique#"
 	guardSort   = "guard"
+	noteSort    = "note"
 	ownerPK     = "~pk"
 	ownerSK     = "~sk"
 	// maxGuarded is the largest value in a guard's key, in bytes. A larger one is replaced by its hash.
@@ -39,6 +41,27 @@ type Owner struct {
 func (o Owner) Same(p Owner) bool {
 	return o.Root.Table.Name == p.Root.Table.Name && o.Root.PK == p.Root.PK && o.Root.SK == p.Root.SK &&
 		attr.Same(o.Incarnation, p.Incarnation)
+}
+
+// IsGuardOf reports whether a partition key is that of a guard of a unique value, by its name.
+func IsGuardOf(pk key.Scalar, name string) bool { return strings.HasPrefix(pk.Text, guardPrefix+name+"#") }
+
+// NotePlace returns the place of the note of a unique value in its table of guards.
+func (m *Model) NotePlace(t *item.Table, name string) item.Place {
+	pk, sk := byte('S'), byte('S')
+	if t.Index >= 0 {
+		pk, sk = m.Root().Table.HashType, m.Root().Table.RangeType
+	}
+	return NotePlaceIn(t, name, pk, sk)
+}
+
+// NotePlaceIn is NotePlace by the types of the table's keys.
+func NotePlaceIn(t *item.Table, name string, pk, sk byte) item.Place {
+	at := item.Place{Table: t, PK: key.Scalar{Type: pk, Text: guardPrefix + name}}
+	if t.Range != "" {
+		at.SK = key.Scalar{Type: sk, Text: noteSort}
+	}
+	return at
 }
 
 // IsGuard reports whether a partition key is that of a guard.
@@ -228,6 +251,59 @@ func (m *Model) RootIdentity(at item.Place) (identity []key.Value, ok bool) {
 		return nil, false
 	}
 	return m.Whose(&img)
+}
+
+// SelectUnique returns the selection of the entity that has a unique value.
+func (m *Model) SelectUnique(fields string, values []any) selection.Selection {
+	var names []string
+	for i, u := range m.Schema.Uniques {
+		name := m.Schema.FieldNames(u)
+		if names = append(names, name); name != strings.ReplaceAll(fields, " ", "") {
+			continue
+		}
+		if len(values) != len(u.Attributes) {
+			return selection.Selection{Err: m.Errorf("Unique(%q) takes %d values, and got %d: pass one for each field", fields,
+				len(u.Attributes), len(values))}
+		}
+		return selection.Selection{
+			Targets: []selection.Target{{Kind: selection.TargetWhole}},
+			Lookup:  &selection.Lookup{Unique: i, Set: func(v any) error { return m.setUnique(u, v, values) }},
+		}
+	}
+	cure := "the unique values are " + strings.Join(names, "; ")
+	if names == nil {
+		cure = "add unique to the tag of a field"
+	}
+	return selection.Selection{Err: m.Errorf("Unique: no unique value %q: %s", fields, cure)}
+}
+
+// setUnique sets the fields of a unique value in a model.
+func (m *Model) setUnique(u *schema.Unique, v any, values []any) error {
+	record := m.Codec.Record(m.Root().Index)
+	for n, i := range u.Attributes {
+		null := &types.AttributeValueMemberNULL{Value: true}
+		_ = record.Decode(v, i, null) // makes the structs on the way
+		to := reflect.ValueOf(record.Field(v, i)).Elem()
+		is := reflect.ValueOf(values[n])
+		if to.Kind() == reflect.Pointer && is.IsValid() && is.Type() != to.Type() {
+			to.Set(reflect.New(to.Type().Elem()))
+			to = to.Elem()
+		}
+		if !is.IsValid() || !is.CanConvert(to.Type()) || is.Kind() != to.Kind() && !isSame(is.Kind(), to.Kind()) {
+			return m.Errorf("the value of %s has the type %T: pass a %s", m.Root().Attributes[i].Value.Name, values[n],
+				to.Type())
+		}
+		if to.Set(is.Convert(to.Type())); !to.Equal(is.Convert(to.Type())) || !is.Equal(to.Convert(is.Type())) {
+			return m.Errorf("the value of %s does not fit a %s", m.Root().Attributes[i].Value.Name, to.Type())
+		}
+	}
+	return nil
+}
+
+// isSame reports whether two kinds are both of integers.
+func isSame(a, b reflect.Kind) bool {
+	integer := func(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uint64 }
+	return integer(a) && integer(b)
 }
 
 // SomeIdentity returns an identity for plans of entities whose keys are unknown.

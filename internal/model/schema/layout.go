@@ -168,7 +168,7 @@ func (e *Entity) Layout() Layout {
 		l.Items = append(l.Items, it.layout(e, it == e.Root))
 	}
 	for _, u := range e.Uniques {
-		l.Unique = append(l.Unique, e.layoutUnique(u))
+		l.Unique = append(l.Unique, e.LayoutOf(u))
 	}
 	for _, x := range e.Indexes {
 		for _, n := range x.Entries {

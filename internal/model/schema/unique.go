@@ -257,8 +257,8 @@ func (a *Attribute) foldable() bool {
 	return t.Normal || t.Kind == String && !t.Number
 }
 
-// layoutUnique returns a unique value as data.
-func (e *Entity) layoutUnique(u *Unique) LayoutUnique {
+// LayoutOf returns a unique value as data.
+func (e *Entity) LayoutOf(u *Unique) LayoutUnique {
 	l := LayoutUnique{Name: u.Name, Table: u.Table}
 	compared := false
 	for _, a := range e.Guarded(u) {

@@ -70,6 +70,9 @@ func (e *Engine) Look(ctx context.Context, sel selection.Selection, o read.Optio
 	if err != nil {
 		return err
 	}
+	if err := e.Notes.Check(ctx, e.Reader, u, t); err != nil {
+		return err
+	}
 	var last types.AttributeValue
 	for try := range lookups {
 		if try > 1 {

@@ -167,6 +167,8 @@ type Engine struct {
 	CursorKey []byte
 	// Fetcher reads external values. It is nil if the model has none.
 	Fetcher *extern.Fetcher
+	// Notes has the notes of unique values. It is nil if the model has none.
+	Notes *Notes
 }
 
 // Search is a request under way.

@@ -268,15 +268,12 @@ func (x *guards) judge(ctx context.Context, j *joinedGuard, stored item.Attribut
 		x.judged[at] = &judgment{stored: stored}
 		return true, nil
 	}
-	root, err := j.env.ownerOf(ctx, owner, t)
+	root, err := j.env.OwnerOf(ctx, owner, t)
 	if err != nil {
 		return false, err
 	}
-	holds, err := j.holds(root, owner)
 	switch {
-	case err != nil:
-		return false, err
-	case !holds:
+	case !Holds(j.Model, j.Unique, j.At, owner, root):
 		x.judged[at] = &judgment{stored: stored}
 	case j.Reserved.Replaceable(root.Attributes(), j.Now()):
 		x.judged[at] = &judgment{stored: stored, expired: root}
@@ -291,21 +288,11 @@ func (x *guards) judge(ctx context.Context, j *joinedGuard, stored item.Attribut
 	return true, nil
 }
 
-// ownerOf reads the root item of the owner of a guard, strongly consistent; nil for none.
-func (env *Env) ownerOf(ctx context.Context, owner model.Owner, t *Tally) (*item.Image, error) {
+// OwnerOf reads the root item of the owner of a guard, strongly consistent; nil for none.
+func (env *Env) OwnerOf(ctx context.Context, owner model.Owner, t *Tally) (*item.Image, error) {
 	t.RootReads++
 	return env.Protocol.ReadRoot(ctx, &staging.Entity{Model: env.Model, Reserved: env.Model.Reserved, Root: owner.Root},
 		&t.Tally)
-}
-
-// holds reports whether the root item of an owner is live, of the owner's incarnation, and has the value. It may have
-// expired.
-func (j *joinedGuard) holds(root *item.Image, owner model.Owner) (bool, error) {
-	if root == nil || !root.Header.Live() || !attr.Same(root.Header.Incarnation, owner.Incarnation) {
-		return false, nil
-	}
-	at, ok, err := j.Model.Guard(j.Unique, root.Attributes())
-	return err == nil && ok && placeOf(at) == placeOf(j.At), nil
 }
 
 // release releases the guards of entities that were deleted. A guard that stays is free: a failure is no error.

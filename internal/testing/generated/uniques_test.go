@@ -48,7 +48,8 @@ type ContactCall struct {
 func TestLookupsFindTheOwner(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := kit.Must(mapper.New[Contact](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
+	m := kit.Must(mapper.New[Contact](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")),
+		mapper.AssumeVerified()))(t)
 	handle, born := "Ann", time.Date(2001, 2, 3, 4, 5, 6, 7, time.FixedZone("x", 3600))
 	e := m.New(Contact{
 		ID: "1", Email: " Ann@example.com", Tenant: "t", Number: 7, Handle: &handle, Born: born,
@@ -96,7 +97,8 @@ func TestLookupsFindTheOwner(t *testing.T) {
 func TestWritesByLookup(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := kit.Must(mapper.New[Contact](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
+	m := kit.Must(mapper.New[Contact](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")),
+		mapper.AssumeVerified()))(t)
 	kit.Must(m.Save(ctx, m.New(Contact{ID: "1", Email: "a", Tenant: "t"})))(t)
 	kit.Must(m.Save(ctx, m.New(Contact{ID: "2", Email: "b", Tenant: "t", Number: 1})))(t)
 	kit.Must(m.Update(ctx, ContactByEmail("a"), func(c *Contact) error { c.Note = "x"; return nil }))(t)

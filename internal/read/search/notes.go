@@ -1,0 +1,157 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/save/write"
+)
+
+// ErrUnverified says that the guards of a unique value are not known to be complete.
+var ErrUnverified = errors.New("itemize: unique value is not verified")
+
+// unverified is the error of a lookup.
+type unverified struct{ label, field string }
+
+func (e *unverified) Error() string {
+	return fmt.Sprintf("%s.%s: the unique value was not verified: run itemize unique run, if the table has entities, and "+
+		"then itemize unique verify", e.label, e.field)
+}
+
+// Unwrap returns ErrUnverified.
+func (e *unverified) Unwrap() error { return ErrUnverified }
+
+// Notes has the notes of a model's unique values. The note of a value says that its guards were verified. It is read
+// before the first lookup, and a positive answer is remembered. It is safe for concurrent use.
+type Notes struct {
+	Model *model.Model
+	// Assume takes all values for verified without reading their notes.
+	Assume bool
+
+	mu       sync.Mutex
+	verified map[*schema.Unique]bool
+	asked    map[*schema.Unique]time.Time
+}
+
+// note is the content of a note: how the values are compared.
+type note struct {
+	Verified   string   `json:"verified"`
+	Attributes []string `json:"attributes"`
+	Forms      []string `json:"forms,omitempty"`
+}
+
+// askAgain is how long a negative answer is remembered.
+const askAgain = 30 * time.Second
+
+// Known reports whether a value is known to be verified, so that its note is not read.
+func (n *Notes) Known(u *schema.Unique) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.Assume || n.verified[u]
+}
+
+// Check returns an error unless the guards of a value were verified.
+func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *write.Tally) error {
+	if n.Known(u) {
+		return nil
+	}
+	n.mu.Lock()
+	recent := !n.asked[u].IsZero() && n.Model.Now().Sub(n.asked[u]) < askAgain
+	n.mu.Unlock()
+	unverified := &unverified{n.Model.Label(), n.Model.Schema.FieldNames(u)}
+	if recent {
+		return unverified
+	}
+	var usage read.Usage
+	stored, err := r.Item(ctx, n.Model.NotePlace(n.Model.GuardTable(u), u.Name), read.Options{Strong: true}, &usage)
+	t.AddRead(usage.Requests, usage.Predicted, usage.Consumed)
+	if err != nil {
+		return fmt.Errorf("reading the note of %s, which says that its guards were verified: %w",
+			n.Model.Schema.FieldNames(u), err)
+	}
+	var found note
+	text, ok := stored["note"].(*types.AttributeValueMemberS)
+	own := n.of(u)
+	ok = ok && json.Unmarshal([]byte(text.Value), &found) == nil && found.Verified != "" &&
+		slices.Equal(found.Attributes, own.Attributes) && slices.Equal(found.Forms, own.Forms)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !ok {
+		if n.asked == nil {
+			n.asked = map[*schema.Unique]time.Time{}
+		}
+		n.asked[u] = n.Model.Now()
+		return unverified
+	}
+	n.know(u)
+	return nil
+}
+
+func (n *Notes) know(u *schema.Unique) {
+	if n.verified == nil {
+		n.verified = map[*schema.Unique]bool{}
+	}
+	n.verified[u] = true
+}
+
+// of returns the content of a value's note.
+func (n *Notes) of(u *schema.Unique) note {
+	l := n.Model.Schema.LayoutOf(u)
+	return note{n.Model.Now().UTC().Format(time.RFC3339), l.Attributes, l.Forms}
+}
+
+// NoteWriter has the methods of a DynamoDB client that write notes.
+type NoteWriter interface {
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+}
+
+// Write writes the note of a value that was verified.
+func (n *Notes) Write(ctx context.Context, c NoteWriter, u *schema.Unique) error {
+	text, err := json.Marshal(n.of(u))
+	if err != nil {
+		return err
+	}
+	t := n.Model.GuardTable(u)
+	a := n.Model.NotePlace(t, u.Name).Key()
+	a["note"] = &types.AttributeValueMemberS{Value: string(text)}
+	if _, err := c.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.Name, Item: a}); err != nil {
+		return request.Explain(ctx, c, n.Model.Label(), []*item.Table{t}, err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.know(u)
+	return nil
+}
+
+// Remove removes the note of a value.
+func (n *Notes) Remove(ctx context.Context, c NoteWriter, u *schema.Unique) error {
+	t := n.Model.GuardTable(u)
+	return removeNote(ctx, c, n.Model.NotePlace(t, u.Name), n.Model.Label())
+}
+
+func removeNote(ctx context.Context, c NoteWriter, at item.Place, label string) error {
+	_, err := c.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &at.Table.Name, Key: at.Key()})
+	if err != nil {
+		return request.Explain(ctx, c, label, []*item.Table{at.Table}, err)
+	}
+	return nil
+}
+
+// RemoveNote removes the note of a value that no model has any more.
+func RemoveNote(ctx context.Context, c NoteWriter, t *item.Table, name string) error {
+	return removeNote(ctx, c, model.NotePlaceIn(t, name, 'S', 'S'), name)
+}

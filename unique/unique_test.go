@@ -1,0 +1,83 @@
+package unique_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/itemize/itemize/internal/testing/kit"
+	"github.com/itemize/itemize/internal/testing/testengine"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/unique"
+)
+
+func TestMain(m *testing.M) { testengine.Run(m) }
+
+type oldUser struct {
+	_      struct{} `ddb:"table=users"`
+	ID     string   `ddb:"pk=USER#{ID}"`
+	Email  string   `ddb:"sk=HEAD"`
+	Tenant string   `ddb:"sk=HEAD"`
+	Name   string   `ddb:"sk=HEAD"`
+	Notes  []note   `ddb:"sk=NOTE#{N:02}"`
+}
+
+type user struct {
+	_      struct{} `ddb:"table=users"`
+	ID     string   `ddb:"pk=USER#{ID}"`
+	Email  string   `ddb:"sk=HEAD,unique"`
+	Tenant string   `ddb:"sk=HEAD,unique='Tenant,Name'"`
+	Name   string   `ddb:"sk=HEAD"`
+	Notes  []note   `ddb:"sk=NOTE#{N:02}"`
+}
+
+type note struct{ N int }
+
+func TestAdoptionOfStoredEntities(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table, client := testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client()
+	old := kit.Must(mapper.New[oldUser](client, mapper.Table(table)))(t)
+	for i := range 60 {
+		e := oldUser{ID: fmt.Sprint(i), Email: fmt.Sprint("mail", i%50), Tenant: "t", Name: fmt.Sprint(i), Notes: []note{{1}}}
+		kit.Must(old.Save(ctx, old.New(e)))(t)
+	}
+	m := kit.Must(mapper.New[user](client, mapper.Table(table)))(t)
+	if _, err := m.Load(ctx, m.Unique("Email", "mail0")); !errors.Is(err, mapper.ErrUnverified) {
+		t.Errorf("a lookup before verify: %v", err)
+	}
+	if r := kit.Must(unique.Verify(ctx, m))(t); r.Missing != 120 || r.Verified() {
+		t.Errorf("verify before run: %+v", r)
+	}
+	var duplicates []unique.Duplicate
+	r := kit.Must(unique.Run(ctx, m, unique.Segments(3),
+		unique.OnDuplicate(func(d unique.Duplicate) { duplicates = append(duplicates, d) })))(t)
+	if r.Entities != 60 || r.Written != 110 || r.Duplicates != 10 || len(duplicates) != 10 || r.Next != "" {
+		t.Errorf("run: %+v, %d duplicates", r, len(duplicates))
+	}
+	if r := kit.Must(unique.Verify(ctx, m))(t); r.Missing != 0 || r.Duplicates != 10 {
+		t.Errorf("verify with duplicates: %+v", r)
+	}
+	for _, d := range duplicates {
+		e := kit.Must(m.Load(ctx, m.Key(d.Entity.Partition[len("USER#"):])))(t)
+		e.Value.Email = "other" + e.Value.ID
+		kit.Must(m.Save(ctx, e))(t)
+	}
+	later := kit.Must(mapper.New[user](client, mapper.Table(table)))(t)
+	if r := kit.Must(unique.Verify(ctx, m))(t); !r.Verified() || r.Guarded != 120 {
+		t.Errorf("verify: %+v", r)
+	}
+	for _, m := range []*mapper.Mapper[user]{m, later} {
+		if e, err := m.Load(ctx, m.Unique("Tenant,Name", "t", "7")); err != nil || e.Value.ID != "7" {
+			t.Errorf("a lookup: %v, %v", e, err)
+		}
+	}
+	if r := kit.Must(unique.Run(ctx, m))(t); r.Written != 0 || r.Guarded != 120 || r.WCU.Max > 0 {
+		t.Errorf("a second run: %+v", r)
+	}
+	dropped := kit.Must(unique.Drop(ctx, client, unique.Table{Name: table, Hash: "PK", Range: "SK"}, "user#Email"))(t)
+	if dropped.Written != 60 {
+		t.Errorf("drop: %+v", dropped)
+	}
+}
