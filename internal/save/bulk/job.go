@@ -97,6 +97,10 @@ func NewJob(env *operation.Env, client PutClient, s Settings) (*Job, error) {
 		return nil, m.Errorf("the number of shards changes (%v), so that an insert must check several, which a "+
 			"bulk load does not do: load before or after, or insert with Save", slices.Clone(by.Counts))
 	}
+	if s.Overwrite && len(m.Schema.Uniques) > 0 {
+		return nil, m.Errorf("Overwrite replaces items without their guards, but %s is unique: load without Overwrite",
+			m.Schema.FieldNames(m.Schema.Uniques[0]))
+	}
 	x := &Job{env: env, s: s, done: map[int]bool{}, report: Report{ID: s.ID, Next: s.From}}
 	x.load = &Load{
 		Parallel: cmp.Or(s.Parallel, defaultParallel), Bytes: windowBytes, Limit: s.Rate.Limiter(1),
@@ -155,7 +159,7 @@ func (x *Job) Entity(number int, v any) *Entity {
 		e.Err = &operation.Fault{Model: m, Err: err}
 		return e
 	}
-	if values := change.Values(d.Changes); len(values) > 0 {
+	if values := change.Values(d.Changes); len(values)+len(d.Guards) > 0 {
 		e.Err = x.alone(e, s, d, values)
 		return e
 	}
@@ -187,16 +191,20 @@ func (x *Job) Entity(number int, v any) *Entity {
 	return e
 }
 
-// alone makes an entity with external values one that is saved by itself.
+// alone makes an entity with external values or unique values one that is saved by itself.
 func (x *Job) alone(e *Entity, s *snapshot.Snapshot, d *change.Diff, values []*extern.Value) error {
 	m := x.env.Model
 	at := slices.IndexFunc(d.Changes, func(ch *change.Change) bool { return ch.Root })
 	if at >= 0 {
 		e.rootPlace = d.Changes[at].Place
 	}
+	what := "an external value"
+	if len(d.Guards) > 0 {
+		what = "a unique value"
+	}
 	if x.s.Overwrite || !m.Reserved.Versions() || at < 0 {
-		return m.Errorf("it has an external value, which a bulk load with Overwrite or without versions does not " +
-			"write: save it by itself")
+		return m.Errorf("it has %s, which a bulk load with Overwrite or without versions does not write: save it by "+
+			"itself", what)
 	}
 	o, err := operation.NewSave(x.env, &operation.Entity{Snapshot: s}, e.value, operation.Options{})
 	if err != nil {
@@ -207,7 +215,7 @@ func (x *Job) alone(e *Entity, s *snapshot.Snapshot, d *change.Diff, values []*e
 		return err
 	}
 	if p.Mode == write.Staged { // a retry would use another incarnation, and a load recognizes its entities by that
-		return m.Errorf("it has an external value, but its %d items do not fit one transaction: save it by itself",
+		return m.Errorf("it has %s, but its %d items do not fit one transaction: save it by itself", what,
 			len(d.Changes))
 	}
 	root := d.Changes[at]
@@ -279,7 +287,7 @@ func ofEntity(err error) bool {
 	if errors.As(err, new(*operation.Interrupted)) {
 		return false
 	}
-	return errors.As(err, new(*operation.Conflict)) || errors.As(err, new(*schema.Unstorable)) ||
+	return errors.As(err, new(*operation.Conflict)) || errors.As(err, new(*operation.Taken)) || errors.As(err, new(*schema.Unstorable)) ||
 		errors.As(err, new(*change.TooLarge)) ||
 		errors.As(err, new(*write.Outgrown)) || errors.As(err, new(*extern.ChangedError)) ||
 		errors.As(err, new(*extern.CorruptError)) ||

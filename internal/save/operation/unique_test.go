@@ -3,6 +3,7 @@ package operation_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,4 +189,25 @@ func TestPatchesChangeUniqueValues(t *testing.T) {
 		m.SavePart(m.New(member{ID: "6", Email: "c"}))))(t)
 	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "7", Email: "c"}))), "6")
 	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "7", Email: "d"}))), "4")
+}
+
+func TestBulkLoadsTakeUniqueValues(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	kit.Must(m.Save(ctx, m.New(member{ID: "0", Email: "a"})))(t)
+	all := []member{{ID: "1", Email: "A"}, {ID: "2", Email: "b", Notes: []memberNote{{N: 1}}}, {ID: "3"}, {ID: "4", Email: "B"}}
+	plan := kit.Must(m.PlanBulkLoad(mapper.NoErrors(slices.Values(all))))(t)
+	r := kit.Must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all))))(t)
+	if r.Entities != 2 || r.Failed != 2 {
+		t.Fatalf("report: %+v, plan %+v", r, plan)
+	}
+	for i, f := range r.Failures {
+		wantTaken(t, f.Err, []string{"0", "2"}[i])
+	}
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "5", Email: "b"}))), "2")
+	if err := kit.Err(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite())); err == nil {
+		t.Error("Overwrite is accepted")
+	}
 }
