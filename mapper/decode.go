@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/large/extern"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/read/snapshot"
@@ -32,6 +33,7 @@ type Decoded[T any] struct {
 	//     belongs to the entity once a root item with its incarnation is live
 	//   - "deleting": a root item whose delete has begun; its entity no longer exists
 	//   - "expired": its time to live has passed
+	//   - "guard": the guard of a unique value, or the note of one
 	//   - "unknown": an item of another model
 	State string
 	// External lists the fields with external values (chunk, s3=). Value does not have them; load the
@@ -65,7 +67,7 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 		return nil, err
 	}
 	out := &Decoded[T]{Key: keyOf(d.Place), State: d.state, Incarnation: d.incarnation()}
-	if d.state == "unknown" {
+	if !d.ofModel() {
 		return out, nil
 	}
 	out.Field, out.Root, out.Value, out.External = d.Kind.Name, m.get().model.IsRoot(d.Kind), v, externalOf(&d.Image)
@@ -128,7 +130,7 @@ func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, optio
 // deletes it, because no other event shows its end. An item of a staged insert does when its root item
 // does.
 func there[T any](d *Decoded[T]) bool {
-	if d == nil || d.State == "unknown" || d.State == "deleting" {
+	if d == nil || d.State == "unknown" || d.State == "guard" || d.State == "deleting" {
 		return false
 	}
 	return !(d.Root && d.State == "staged")
@@ -157,6 +159,9 @@ type decoded struct {
 	state string
 }
 
+// ofModel reports whether it is an item of the model.
+func (d *decoded) ofModel() bool { return d.state != "unknown" && d.state != "guard" }
+
 func (d *decoded) incarnation() []byte {
 	if b, ok := d.Header.Incarnation.(*types.AttributeValueMemberB); ok {
 		return b.Value
@@ -173,7 +178,7 @@ func (g *engine) decodeItem(a item.Attributes, v any, options []DecodeOption) (*
 		}
 	}
 	d, err := g.identify(a, s.table)
-	if err != nil || d.state == "unknown" {
+	if err != nil || !d.ofModel() {
 		return d, err
 	}
 	snap, err := snapshot.Loaded(g.model, d.of)
@@ -208,6 +213,10 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 			continue
 		}
 		d := &decoded{Image: img, state: "unknown"}
+		if model.IsGuard(img.PK) {
+			d.state = "guard"
+			return d, nil
+		}
 		if identity, ok := m.Whose(&img); ok {
 			if at, err := m.Schema.Partition(identity); err == nil && table == "" {
 				d.Table = m.Table(t.Index, at.Period)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/staging"
@@ -53,6 +54,7 @@ type Stray struct {
 	//   - "expired": its time to live has passed
 	//   - "orphan": its entity has no root item
 	//   - "dead": it is a leftover item of an earlier entity with the same key
+	//   - "guard": it is the guard of a unique value, or the note of one
 	//   - "unknown": it belongs to another model
 	State string
 	// Bytes is the size of the item.
@@ -121,6 +123,9 @@ func (g *engine) scan(ctx context.Context, s *scanSettings, t *draft, give func(
 func (g *engine) strayOf(x search.Stray) Stray {
 	out := Stray{Key: keyOf(x.Place), Bytes: x.Size, State: "unknown"}
 	if x.Unknown {
+		if model.IsGuard(x.PK) {
+			out.State = "guard"
+		}
 		return out
 	}
 	out.Field = x.Kind.Name

@@ -239,6 +239,8 @@ func cannotEject(e *schema.Entity) string {
 		return "its partition keys have shards: move to one shard first (docs/recipes/sharding.md)"
 	case e.Periods != nil:
 		return "its tables rotate by time: eject a model of one of them"
+	case len(e.Uniques) > 0:
+		return "it has unique values, whose guards need the library: remove unique first"
 	case len(e.Tables) > 1:
 		return "it has a secondary table: eject a model for each table"
 	}

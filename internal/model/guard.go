@@ -46,20 +46,14 @@ func (o Owner) Same(p Owner) bool {
 // IsGuardOf reports whether a partition key is that of a guard of a unique value, by its name.
 func IsGuardOf(pk key.Scalar, name string) bool { return strings.HasPrefix(pk.Text, guardPrefix+name+"#") }
 
-// NotePlace returns the place of the note of a unique value in its table of guards.
-func (m *Model) NotePlace(t *item.Table, name string) item.Place {
-	pk, sk := byte('S'), byte('S')
-	if t.Index >= 0 {
-		pk, sk = m.Root().Table.HashType, m.Root().Table.RangeType
-	}
-	return NotePlaceIn(t, name, pk, sk)
-}
+// NotePlace returns the place of the note of a unique value, by its name, in its table of guards.
+func NotePlace(t *item.Table, name string) item.Place { return reservedPlace(t, guardPrefix+name, noteSort) }
 
-// NotePlaceIn is NotePlace by the types of the table's keys.
-func NotePlaceIn(t *item.Table, name string, pk, sk byte) item.Place {
-	at := item.Place{Table: t, PK: key.Scalar{Type: pk, Text: guardPrefix + name}}
+// reservedPlace returns the place of an item of the library.
+func reservedPlace(t *item.Table, pk, sk string) item.Place {
+	at := item.Place{Table: t, PK: key.Scalar{Type: 'S', Text: pk}}
 	if t.Range != "" {
-		at.SK = key.Scalar{Type: sk, Text: noteSort}
+		at.SK = key.Scalar{Type: 'S', Text: sk}
 	}
 	return at
 }
@@ -103,14 +97,7 @@ func (m *Model) Guard(u *schema.Unique, root item.Attributes) (at item.Place, ok
 		value = "~" + hex.EncodeToString(sum[:])
 	}
 	t := m.GuardTable(u)
-	pkType, skType := byte('S'), byte('S')
-	if u.Table == "" {
-		pkType, skType = m.Root().Table.HashType, m.Root().Table.RangeType
-	}
-	at = item.Place{Table: t, PK: key.Scalar{Type: pkType, Text: guardPrefix + u.Name + "#" + value}}
-	if t.Range != "" {
-		at.SK = key.Scalar{Type: skType, Text: guardSort}
-	}
+	at = reservedPlace(t, guardPrefix+u.Name+"#"+value, guardSort)
 	if err := at.PK.CheckSize(key.MaxPartition); err != nil {
 		return at, false, m.ValueErrorf(m.Schema.Guarded(u)[0].Value.Name, "its guard: %w", err)
 	}

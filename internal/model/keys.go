@@ -157,7 +157,7 @@ func (m *Model) shardIn(identity []key.Value, pk key.Scalar) {
 // Whose returns what the entity of an item is known by, from the item's keys alone. It reports
 // false for an item of no kind, and one whose keys are not those of an entity of the model.
 func (m *Model) Whose(img *item.Image) ([]key.Value, bool) {
-	if img.Kind == nil {
+	if img.Kind == nil || IsGuard(img.PK) {
 		return nil, false
 	}
 	pk := m.Schema.PK

@@ -38,6 +38,7 @@ const (
 	Type        Rule = "type"        // an attribute of another type than the model's
 	Expiry      Rule = "expiry"      // a time to live that is not a number
 	Index       Rule = "index"       // an index key that differs from the item's attributes
+	Guard       Rule = "guard"       // a unique value without a guard, or with that of another entity
 	Value       Rule = "value"       // a pointer to an external value that is missing, damaged or of another item
 )
 
@@ -101,14 +102,17 @@ type Report struct {
 	Undeletable int `json:"undeletable"`
 	// Changing are items that seemed to break a rule, and changed between two looks.
 	Changing int `json:"changing,omitempty"`
+	// Unowned are guards of unique values whose owner is missing, or has another value: they are free.
+	Unowned int `json:"guardsWithoutOwner,omitempty"`
 	// Values are external values that were read.
 	Values int `json:"values"`
 	// RCU are the predicted units, and Consumed those that DynamoDB reported.
 	RCU      float64 `json:"rcu"`
 	Consumed float64 `json:"consumedRCU"`
 
-	Seen *Remembered `json:"-"`
-	used read.Usage
+	Seen   *Remembered `json:"-"`
+	used   read.Usage
+	guards []item.Image
 }
 
 // subject is an item of a model that was read.
@@ -139,6 +143,9 @@ func (x *Inspector) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	if err := x.secondLook(ctx, doubtful, r); err != nil {
+		return nil, err
+	}
+	if err := x.guards(ctx, subjects, r); err != nil {
 		return nil, err
 	}
 	if err := x.values(ctx, subjects, r); err != nil {

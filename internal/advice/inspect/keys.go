@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/large/extern"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
@@ -24,6 +25,9 @@ func (x *Inspector) unknown(a item.Attributes, r *Report) {
 	}
 	if isOwn(pk, a) {
 		r.Own++
+		if model.IsGuard(pk) {
+			r.guards = append(r.guards, item.Image{Place: item.Place{Table: x.Table, PK: pk, SK: sk}, Arguments: a})
+		}
 		return
 	}
 	r.Unknown++

@@ -103,8 +103,8 @@ func (b *builder) build() {
 	b.indexes()
 	b.unusedNames()
 	b.largeValues()
-	b.uniques()
 	b.check()
+	b.uniques()
 }
 
 // declarations reads the blank fields: the tables, the model's options, the

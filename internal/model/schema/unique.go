@@ -19,6 +19,9 @@ type Unique struct {
 	Field *Field
 }
 
+// HasNormal reports whether values of a field of the type are compared by a method Normal.
+func (t *Type) HasNormal() bool { return t.deref().Normal }
+
 // fold is the word in unique= that is no field.
 const fold = "fold"
 
@@ -159,9 +162,9 @@ func (b *builder) guardTable(m *taggedField, u *Unique) {
 	case u.Table != "" && slices.ContainsFunc(b.e.Tables, func(o *Table) bool { return o.Name == u.Table }):
 		b.fault(m.option("guards"), "name a table for guards alone, with the partition key PK of type S",
 			"guards=%s is a table with items of the model", u.Table)
-	case u.Table == "" && (t.HashType == 'N' || t.RangeType == 'N'):
+	case u.Table == "" && (t.HashType != 'S' || t.Range != "" && t.RangeType != 'S'):
 		b.fault(m.option("unique"), "add guards=TABLE, a table with the partition key PK of type S",
-			"the keys of guards are text, but the table %s has keys of numbers", t.Name)
+			"the keys of guards are text, but the table %s has keys of numbers or bytes", t.Name)
 	}
 }
 

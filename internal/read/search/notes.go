@@ -76,7 +76,7 @@ func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *
 		return unverified
 	}
 	var usage read.Usage
-	stored, err := r.Item(ctx, n.Model.NotePlace(n.Model.GuardTable(u), u.Name), read.Options{Strong: true}, &usage)
+	stored, err := r.Item(ctx, model.NotePlace(n.Model.GuardTable(u), u.Name), read.Options{Strong: true}, &usage)
 	t.AddRead(usage.Requests, usage.Predicted, usage.Consumed)
 	if err != nil {
 		return fmt.Errorf("reading the note of %s, which says that its guards were verified: %w",
@@ -126,7 +126,7 @@ func (n *Notes) Write(ctx context.Context, c NoteWriter, u *schema.Unique) error
 		return err
 	}
 	t := n.Model.GuardTable(u)
-	a := n.Model.NotePlace(t, u.Name).Key()
+	a := model.NotePlace(t, u.Name).Key()
 	a["note"] = &types.AttributeValueMemberS{Value: string(text)}
 	if _, err := c.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.Name, Item: a}); err != nil {
 		return request.Explain(ctx, c, n.Model.Label(), []*item.Table{t}, err)
@@ -140,7 +140,7 @@ func (n *Notes) Write(ctx context.Context, c NoteWriter, u *schema.Unique) error
 // Remove removes the note of a value.
 func (n *Notes) Remove(ctx context.Context, c NoteWriter, u *schema.Unique) error {
 	t := n.Model.GuardTable(u)
-	return removeNote(ctx, c, n.Model.NotePlace(t, u.Name), n.Model.Label())
+	return removeNote(ctx, c, model.NotePlace(t, u.Name), n.Model.Label())
 }
 
 func removeNote(ctx context.Context, c NoteWriter, at item.Place, label string) error {
@@ -153,5 +153,5 @@ func removeNote(ctx context.Context, c NoteWriter, at item.Place, label string) 
 
 // RemoveNote removes the note of a value that no model has any more.
 func RemoveNote(ctx context.Context, c NoteWriter, t *item.Table, name string) error {
-	return removeNote(ctx, c, model.NotePlaceIn(t, name, 'S', 'S'), name)
+	return removeNote(ctx, c, model.NotePlace(t, name), name)
 }
