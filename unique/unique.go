@@ -81,7 +81,9 @@ type settings struct {
 func Segments(n int) Option { return optionFunc(func(s *settings) { s.segments = n }) }
 
 // Rate limits a pass to this many capacity units a second, reads and writes together.
-func Rate(units float64) Option { return optionFunc(func(s *settings) { s.rate = request.RateOf(units) }) }
+func Rate(units float64) Option {
+	return optionFunc(func(s *settings) { s.rate = request.RateOf(units) })
+}
 
 // Resume continues a pass at its Next.
 func Resume(next string) Option { return optionFunc(func(s *settings) { s.from = next }) }
@@ -107,7 +109,7 @@ func Run[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) (*R
 	}
 	p.Write = true
 	r, err := p.Run(ctx)
-	return public(r), err
+	return reportOf(r), err
 }
 
 // Verify compares all root items with their guards. If it finds no fault, it writes the note of each value, and lookups
@@ -119,7 +121,7 @@ func Verify[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) 
 		return &Report{}, err
 	}
 	r, err := p.Verify(ctx)
-	return public(r), err
+	return reportOf(r), err
 }
 
 // Client has the methods of a *dynamodb.Client that Drop needs.
@@ -138,7 +140,7 @@ func Drop(ctx context.Context, c Client, table Table, name string, options ...Op
 	p := &adoption.Pass{Client: c, Reader: reader}
 	s.into(p)
 	r, err := p.Drop(ctx, t, name)
-	return public(r), err
+	return reportOf(r), err
 }
 
 // Table is a table with guards, and its key attributes. Range is "" for a table without a sort key.
@@ -162,7 +164,7 @@ func (s *settings) into(p *adoption.Pass) {
 		}
 	}
 	if s.onProgress != nil {
-		p.OnProgress = func(r adoption.Report) { s.onProgress(*public(&r)) }
+		p.OnProgress = func(r adoption.Report) { s.onProgress(*reportOf(&r)) }
 	}
 }
 
@@ -183,7 +185,7 @@ func pass[T any](m *mapper.Mapper[T], options []Option) (*adoption.Pass, error) 
 	return p, nil
 }
 
-func public(r *adoption.Report) *Report {
+func reportOf(r *adoption.Report) *Report {
 	if r == nil {
 		return &Report{}
 	}

@@ -117,6 +117,11 @@ func (a *stores) refuseUnknown(models ...*schema.Entity) error {
 		for _, t := range e.Tables {
 			tables = append(tables, t.Name)
 		}
+		for _, u := range e.Uniques {
+			if u.Table != "" {
+				tables = append(tables, u.Table)
+			}
+		}
 		for _, it := range e.Items {
 			for _, x := range it.Attributes {
 				if l := x.Large; l.External() && l.Bucket != "" {

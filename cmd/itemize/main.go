@@ -8,6 +8,7 @@
 //	itemize cost             sizes, units, forecasts, the best layout, capacity
 //	itemize migrate          turn large items into item collections, and back
 //	itemize gc               delete unreferenced large values
+//	itemize unique           make and verify the guards of unique values
 //	itemize check            look for items that other programs have written wrongly
 //	itemize eject            write the items, keys and requests of models as code without this library
 //
@@ -66,6 +67,7 @@ const overview = `itemize maps Go structs to DynamoDB item collections.
   itemize cost COMMAND        sizes, units, forecasts, the best layout, capacity
   itemize migrate COMMAND     turn large items into item collections, live, and back
   itemize gc [packages]       delete unreferenced large values
+  itemize unique COMMAND      make and verify the guards of unique values
   itemize check TABLE         look for items that other programs have written wrongly
   itemize eject [packages]    write models as code without this library
   itemize version             print the version of this command
@@ -75,7 +77,7 @@ command; the default is the current folder.
 `
 
 // commands are the words of the overview.
-var commands = []string{"discover", "gen", "vet", "tables", "cost", "migrate", "gc", "check", "eject", "version"}
+var commands = []string{"discover", "gen", "vet", "tables", "cost", "migrate", "gc", "unique", "check", "eject", "version"}
 
 // command is a call of the program.
 type command struct {
@@ -119,7 +121,7 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	err := c.subcommand("", overview, commands, args, func(word string, args []string) error {
 		return map[string]func([]string) error{
 			"discover": c.discover, "gen": c.gen, "vet": c.vet, "tables": c.tables, "cost": c.cost,
-			"migrate": c.migrate, "gc": c.gc,
+			"migrate": c.migrate, "gc": c.gc, "unique": c.unique,
 			"check": c.checkTable, "eject": c.eject, "version": c.version,
 		}[word](args)
 	})

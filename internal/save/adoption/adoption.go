@@ -72,19 +72,23 @@ type Duplicate struct {
 // Report is the result of a pass.
 type Report struct {
 	// Items were read, and Entities are those whose root items were among them.
-	Items, Entities int
+	Items    int `json:"items"`
+	Entities int `json:"entities"`
 	// Guarded are values with a guard, and Written those of them whose guard this pass has written.
-	Guarded, Written int
+	Guarded int `json:"guarded"`
+	Written int `json:"written"`
 	// Missing are values without a guard, and Duplicates those that belong to another entity.
-	Missing, Duplicates int
+	Missing    int `json:"missing"`
+	Duplicates int `json:"duplicates"`
 	// Invalid are values that cannot be compared, because another program has written them.
-	Invalid int
+	Invalid int `json:"invalid"`
 	// Expired are expired entities with the value of another entity, which the pass has deleted.
-	Expired int
+	Expired int `json:"expired"`
 	// RCU and WCU are the predicted units.
-	RCU, WCU cost.Units
+	RCU cost.Units `json:"rcu"`
+	WCU cost.Units `json:"wcu"`
 	// Next is where the next pass can continue, "" after the last item.
-	Next string
+	Next string `json:"next,omitempty"`
 }
 
 // Verified reports whether a complete pass has found no fault.
@@ -92,9 +96,9 @@ func (r *Report) Verified() bool { return r.Missing+r.Duplicates+r.Invalid == 0 
 
 // segment is how far a part of the table was read.
 type segment struct {
-	Done  bool               `json:"done,omitempty"`
-	After map[string][]byte  `json:"after,omitempty"`
-	Types map[string]string  `json:"types,omitempty"`
+	Done  bool              `json:"done,omitempty"`
+	After map[string][]byte `json:"after,omitempty"`
+	Types map[string]string `json:"types,omitempty"`
 }
 
 // tries is how often one value is looked at while its entity changes.
