@@ -64,6 +64,9 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 		for _, text := range lostIndexes(*was, now.Models[i]) {
 			out = append(out, p.contradiction(m, contradiction{}, text))
 		}
+		for _, text := range lostUniques(*was, now.Models[i]) {
+			out = append(out, p.contradiction(m, contradiction{}, text))
+		}
 		for _, c := range lostAttributes(*was, now.Models[i]) {
 			out = append(out, p.contradiction(m, c, c.text+": "+c.cure))
 		}

@@ -84,9 +84,7 @@ func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *
 	}
 	var found note
 	text, ok := stored["note"].(*types.AttributeValueMemberS)
-	own := n.of(u)
-	ok = ok && json.Unmarshal([]byte(text.Value), &found) == nil && found.Verified != "" &&
-		slices.Equal(found.Attributes, own.Attributes) && slices.Equal(found.Forms, own.Forms)
+	ok = ok && json.Unmarshal([]byte(text.Value), &found) == nil && found.Verified != "" && n.compares(u, &found)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !ok {
@@ -98,6 +96,19 @@ func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *
 	}
 	n.know(u)
 	return nil
+}
+
+// compares reports whether a note is about the attributes and the forms of a value. Attributes may have new names.
+func (n *Notes) compares(u *schema.Unique, found *note) bool {
+	if !slices.Equal(found.Forms, n.of(u).Forms) || len(found.Attributes) != len(u.Attributes) {
+		return false
+	}
+	for i, a := range n.Model.Schema.Guarded(u) {
+		if name := found.Attributes[i]; name != a.Name && !slices.Contains(a.Was, name) {
+			return false
+		}
+	}
+	return true
 }
 
 func (n *Notes) know(u *schema.Unique) {
