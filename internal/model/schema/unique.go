@@ -45,7 +45,12 @@ func (e *Entity) FieldNames(u *Unique) string {
 
 // uniques reads the tags of unique values.
 func (b *builder) uniques() {
+	seen := map[*Field]bool{}
 	for _, m := range b.storable() {
+		if seen[m.Field] {
+			continue
+		}
+		seen[m.Field] = true
 		for _, word := range []string{"as", "guards"} {
 			if m.tag.Has(word) && !m.tag.Has("unique") {
 				b.fault(m.option(word), "add unique, or remove it", "the option %s belongs to a unique field", word)
@@ -187,27 +192,14 @@ func (b *builder) uniqueNamed(m *taggedField, name string) int {
 
 // uniqueAttribute returns the position of the root item's attribute that stores a field, -1 after a fault.
 func (b *builder) uniqueAttribute(m *taggedField, f *Field, name string) int {
-	at, root, found := m.option("unique"), b.e.Root, -1
-	for i, a := range root.Attributes {
-		switch {
-		case a.Field != f:
-		case found >= 0:
-			b.fault(at, "give each field a struct of its own, and tag one of them", "%s stores two values on the root "+
-				"item, %s and %s", name, root.Attributes[found].Value.Name, a.Value.Name)
-			return -1
-		default:
-			found = i
-		}
-	}
-	if found >= 0 {
-		return b.mayBeUnique(m, found)
+	at, root := m.option("unique"), b.e.Root
+	if i := slices.IndexFunc(root.Attributes, func(a *Attribute) bool { return a.Field == f }); i >= 0 {
+		return b.mayBeUnique(m, i)
 	}
 	where, cure := "no attribute of the root item "+root.Name+" stores it", "move it there (sk=), and name single fields"
 	for _, it := range b.e.Items {
-		for _, a := range it.Attributes {
-			if a.Field == f && it.Element() {
-				where, cure = "it is a field of elements", "use a model of its own, whose key is the value"
-			}
+		if it.Element() && slices.ContainsFunc(it.Elem.deref().Fields, func(o *Field) bool { return o == f }) {
+			where, cure = "it is a field of elements", "use a model of its own, whose key is the value"
 		}
 	}
 	for _, k := range b.e.KeyFields {

@@ -1,0 +1,188 @@
+package model_test
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/codec"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
+	"github.com/itemize/itemize/internal/model/schema"
+)
+
+// values are the stored forms of unique values.
+type values struct {
+	_    struct{}  `ddb:"table=values"`
+	ID   string    `ddb:"pk={ID}"`
+	A    string    `ddb:"sk=HEAD,unique,as='V#A'"`
+	B    string    `ddb:"sk=HEAD"`
+	C    string    `ddb:"sk=HEAD,unique=fold"`
+	AB   string    `ddb:"sk=HEAD,unique='A,AB'"`
+	N    float64   `ddb:"sk=HEAD,unique"`
+	Data []byte    `ddb:"sk=HEAD,unique"`
+	At   time.Time `ddb:"sk=HEAD,unique"`
+}
+
+func modelOf[T any](t *testing.T, table string) *model.Model {
+	t.Helper()
+	e, err := schema.Of(reflect.TypeFor[T]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model.New(e, codec.ReflectedModel(e), []string{table})
+}
+
+// The keys of guards are those of docs/format.md: the vectors were made by hand.
+func TestKeysOfGuards(t *testing.T) {
+	text, err := os.ReadFile("../testdata/format/guards.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct {
+		Name, Prefix string
+		Fold, Time   bool
+		Repeat       int
+		Values       []map[string]any
+		Key          *string
+	}
+	if err := json.Unmarshal(text, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	m := modelOf[values](t, "values")
+	for i, v := range vectors {
+		var names []string
+		kinds := []string{"A", "AB"}
+		if v.Fold {
+			kinds[0] = "C"
+		} else if v.Time {
+			kinds[0] = "At"
+		}
+		root := item.Attributes{}
+		for n, value := range v.Values {
+			for kind, x := range value {
+				a := attribute(t, kind, x)
+				if s, ok := a.(*types.AttributeValueMemberS); ok && v.Repeat > 0 {
+					s.Value = strings.Repeat(s.Value, v.Repeat)
+				}
+				switch {
+				case kind == "N" && !v.Time:
+					kinds[0] = "N"
+				case kind == "B":
+					kinds[0] = "Data"
+				}
+				root[kinds[n]] = a
+			}
+		}
+		names = kinds[:len(v.Values)]
+		u := uniqueOf(m, strings.Join(names, ","))
+		u.Name = v.Name
+		at, ok, err := m.Guard(u, root)
+		switch {
+		case err != nil:
+			t.Errorf("vector %d: %v", i, err)
+		case v.Prefix != "":
+			if !strings.HasPrefix(at.PK.Text, v.Prefix) {
+				t.Errorf("vector %d: %q", i, at.PK.Text)
+			}
+		case v.Key == nil && ok, v.Key != nil && (!ok || at.PK != key.Scalar{Type: 'S', Text: *v.Key}):
+			t.Errorf("vector %d: %q, %v, want %v", i, at.PK.Text, ok, v.Key)
+		}
+		if ok && at.SK.Text != "guard" {
+			t.Errorf("vector %d: sort key %q", i, at.SK.Text)
+		}
+	}
+}
+
+func uniqueOf(m *model.Model, fields string) *schema.Unique {
+	for _, u := range m.Schema.Uniques {
+		if m.Schema.FieldNames(u) == fields {
+			c := *u
+			return &c
+		}
+	}
+	panic(fields)
+}
+
+func attribute(t *testing.T, kind string, x any) types.AttributeValue {
+	t.Helper()
+	b, err := json.Marshal(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch kind {
+	case "S":
+		return &types.AttributeValueMemberS{Value: x.(string)}
+	case "N":
+		return &types.AttributeValueMemberN{Value: x.(string)}
+	case "NULL":
+		return &types.AttributeValueMemberNULL{Value: true}
+	}
+	v := &types.AttributeValueMemberB{}
+	if err := json.Unmarshal(b, &v.Value); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Two characters are one in folded values exactly if simple case folding makes them equal.
+func TestFoldedCharactersAreThoseOfSimpleFolding(t *testing.T) {
+	m := modelOf[values](t, "values")
+	u := uniqueOf(m, "C")
+	of := func(r rune) string {
+		at, ok, err := m.Guard(u, item.Attributes{"C": &types.AttributeValueMemberS{Value: "x" + string(r)}})
+		if err != nil || !ok {
+			t.Fatalf("%U: %v, %v", r, ok, err)
+		}
+		return at.PK.Text
+	}
+	first := map[string]rune{}
+	for r := rune(1); r <= unicode.MaxRune; r++ {
+		if !utf8.ValidRune(r) {
+			continue
+		}
+		text := of(r)
+		if next := unicode.SimpleFold(r); next != r && of(next) != text {
+			t.Errorf("%U and %U fold to %q and %q", r, next, text, of(next))
+		}
+		least := r
+		for x := unicode.SimpleFold(r); x != r; x = unicode.SimpleFold(x) {
+			least = min(least, x)
+		}
+		if was, ok := first[text]; ok && was != least {
+			t.Errorf("%U and %U both fold to %q", was, least, text)
+		}
+		first[text] = least
+	}
+}
+
+// A guard names its owner, and is read back.
+func TestGuardsNameTheirOwners(t *testing.T) {
+	m := modelOf[values](t, "values")
+	at, _, _ := m.Guard(uniqueOf(m, "A"), item.Attributes{"A": &types.AttributeValueMemberS{Value: "x"}})
+	root, err := m.RootPlace([]key.Value{key.OfString("1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := model.Owner{Root: root, Incarnation: item.NewToken()}
+	guard := m.GuardItem(at, want)
+	got, ok := m.GuardOwner(guard)
+	if !ok || !got.Same(want) || attr.ItemSize(guard) > 200 {
+		t.Errorf("owner %v, want %v", got, want)
+	}
+	if identity, ok := m.RootIdentity(got.Root); !ok || !identity[0].Equal(key.OfString("1")) {
+		t.Errorf("identity %v", identity)
+	}
+	if _, ok := m.GuardOwner(item.Attributes{}); ok {
+		t.Error("an empty guard has an owner")
+	}
+}
