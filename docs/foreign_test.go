@@ -26,6 +26,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/unique"
 )
 
 // The tests of this file run programs in Python and TypeScript, and a Go program without the library. They need
@@ -114,7 +115,7 @@ func python(t *testing.T) string {
 func typescript(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"package.json", "tsconfig.json", "run.ts", "user.ts"} {
+	for _, name := range []string{"package.json", "tsconfig.json", "run.ts", "unique.ts", "user.ts"} {
 		b, err := os.ReadFile(filepath.Join("recipes", "foreign", name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), b, 0o600)
@@ -186,6 +187,65 @@ func TestForeignRecipe(t *testing.T) {
 			}
 			f.says("null", "wish", table, id, "2021-11-15T09:30:00.000000000Z", "a chair")
 			if _, err := users.Load(ctx, users.Key(id)); !errors.Is(err, mapper.ErrNotFound) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// member is the model of the recipe of unique values.
+type member struct {
+	_     struct{} `ddb:"table=users"`
+	ID    string   `ddb:"pk=USER#{ID}"`
+	Email string   `ddb:"sk=HEAD,unique=fold,as='User#Email'"`
+}
+
+// The programs of the recipe keep the guards of unique values: they refuse what an entity of the library has, and the
+// library refuses what they have taken.
+func TestForeignUniqueValues(t *testing.T) {
+	page, err := os.ReadFile("recipes/foreign-writers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"unique.py", "unique.ts"} {
+		b, err := os.ReadFile(filepath.Join("recipes", "foreign", name))
+		if err != nil || !bytes.Contains(page, b) {
+			t.Errorf("the recipe does not show %s, %v", name, err)
+		}
+	}
+	for language, command := range map[string][]string{
+		"python":     {python(t), "recipes/foreign/run.py"},
+		"typescript": {"node", typescript(t)},
+	} {
+		t.Run(language, func(t *testing.T) {
+			ctx := context.Background()
+			f := &foreign{t, testengine.Start(t).Client(), command}
+			table := testengine.Table(t, "PK:S", "SK:S")
+			users, err := mapper.New[member](f.client, mapper.Table(table))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range []member{{ID: "1", Email: "ann@example.com"}, {ID: "2", Email: "\u212aurt #1"}, {ID: "3"}} {
+				if _, err := users.Save(ctx, users.New(v)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.says("false", "unique", table, "3", "Ann@Example.COM")
+			f.says("false", "unique", table, "3", "KURT #1")
+			f.says("true", "unique", table, "3", "~Straße ı"+strings.Repeat("x", 1000))
+			f.says("true", "unique", table, "1", "bob@example.com")
+			f.says("true", "unique", table, "2", "ANN@example.com")
+			if r, err := unique.Verify(ctx, users); err != nil || !r.Verified() || r.Guarded != 3 {
+				t.Errorf("verify: %+v, %v", r, err)
+			}
+			if e, err := users.Load(ctx, users.Unique("Email", "ann@example.com")); err != nil || e.Value.ID != "2" {
+				t.Errorf("lookup: %v, %v", e, err)
+			}
+			if _, err := users.Save(ctx, users.New(member{ID: "4", Email: "Bob@example.com"})); !errors.Is(err, mapper.ErrTaken) {
+				t.Errorf("insert: %v", err)
+			}
+			f.says("true", "unique", table, "1", "")
+			if _, err := users.Save(ctx, users.New(member{ID: "4", Email: "Bob@example.com"})); err != nil {
 				t.Error(err)
 			}
 		})

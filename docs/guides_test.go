@@ -32,7 +32,7 @@ var install = sync.OnceValue(func() error {
 // the output of the last one.
 var guides = []string{
 	"get-started.md", "testing.md", "errors.md", "indexes.md", "recipes/lambda.md", "recipes/http.md",
-	"recipes/unique-values.md", "recipes/delete-large.md", "recipes/soft-delete.md", "recipes/local-days.md",
+	"recipes/unique-values.md", "recipes/soft-delete.md", "recipes/local-days.md",
 	"recipes/several-models.md",
 }
 
