@@ -193,8 +193,8 @@ func TestForeignRecipe(t *testing.T) {
 	}
 }
 
-// member is the model of the recipe of unique values.
-type member struct {
+// subscriber is the model of the recipe of unique values.
+type subscriber struct {
 	_     struct{} `ddb:"table=users"`
 	ID    string   `ddb:"pk=USER#{ID}"`
 	Email string   `ddb:"sk=HEAD,unique=fold,as='User#Email'"`
@@ -221,11 +221,15 @@ func TestForeignUniqueValues(t *testing.T) {
 			ctx := context.Background()
 			f := &foreign{t, testengine.Start(t).Client(), command}
 			table := testengine.Table(t, "PK:S", "SK:S")
-			users, err := mapper.New[member](f.client, mapper.Table(table))
+			users, err := mapper.New[subscriber](f.client, mapper.Table(table))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, v := range []member{{ID: "1", Email: "ann@example.com"}, {ID: "2", Email: "\u212aurt #1"}, {ID: "3"}} {
+			for _, v := range []subscriber{
+				{ID: "1", Email: "ann@example.com"},
+				{ID: "2", Email: "\u212aurt #1"},
+				{ID: "3"},
+			} {
 				if _, err := users.Save(ctx, users.New(v)); err != nil {
 					t.Fatal(err)
 				}
@@ -241,11 +245,12 @@ func TestForeignUniqueValues(t *testing.T) {
 			if e, err := users.Load(ctx, users.Unique("Email", "ann@example.com")); err != nil || e.Value.ID != "2" {
 				t.Errorf("lookup: %v, %v", e, err)
 			}
-			if _, err := users.Save(ctx, users.New(member{ID: "4", Email: "Bob@example.com"})); !errors.Is(err, mapper.ErrTaken) {
+			if _, err := users.Save(ctx, users.New(subscriber{ID: "4", Email: "Bob@example.com"})); !errors.Is(err,
+				mapper.ErrTaken) {
 				t.Errorf("insert: %v", err)
 			}
 			f.says("true", "unique", table, "1", "")
-			if _, err := users.Save(ctx, users.New(member{ID: "4", Email: "Bob@example.com"})); err != nil {
+			if _, err := users.Save(ctx, users.New(subscriber{ID: "4", Email: "Bob@example.com"})); err != nil {
 				t.Error(err)
 			}
 		})

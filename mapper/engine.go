@@ -164,7 +164,10 @@ func (g *engine) Adoption() (*adoption.Pass, error) {
 	if !ok {
 		return nil, m.Errorf("the client lacks methods of *dynamodb.Client: pass one that has them")
 	}
-	return &adoption.Pass{Env: g.env, Client: c, Reader: g.reader, Notes: g.search.Notes, Uniques: m.Schema.Uniques}, nil
+	return &adoption.Pass{
+		Env: g.env, Client: c, Reader: g.reader, Notes: g.search.Notes,
+		Uniques: m.Schema.Uniques,
+	}, nil
 }
 
 // isNil reports whether an interface is nil, or a nil pointer.
@@ -376,7 +379,7 @@ func (g *engine) planLookup(sel selection.Selection, strong bool) (*Plan, error)
 		return nil, g.public(at.Err)
 	}
 	r := g.env.Estimate.Guard(strong).Add(g.env.Estimate.Selection(at, strong))
-	if !g.search.Notes.Known(g.model.Schema.Uniques[sel.Lookup.Unique]) {
+	if !g.search.Notes.IsVerified(g.model.Schema.Uniques[sel.Lookup.Unique]) {
 		r = r.Add(g.env.Estimate.Guard(true)) // its note
 	}
 	// a miss, or a value that has changed its owner, is read again strongly consistent

@@ -236,8 +236,8 @@ func existsError(e *operation.Exists) *ExistsError {
 	return out
 }
 
-// UniqueError says that a unique value belongs to another entity. errors.Is(err, ErrTaken) is true for it. The error does
-// not contain the value. Nothing was written.
+// UniqueError says that a unique value belongs to another entity. errors.Is(err, ErrTaken) is true for it. The error
+// does not contain the value. Nothing was written.
 type UniqueError struct {
 	Model string
 	// Field is the field of the value. Several fields are separated by commas.

@@ -102,9 +102,9 @@ func (m *Mapper[T]) keyOf(s selection.Selection) *query.Key[T] {
 	return k
 }
 
-// Unique selects the entity that has a unique value, by the fields of its tag: "Email", or "Tenant,Email". The values are
-// those of the fields, of their types. It is for Load, LoadMany, Update, DeleteByKey, patches and transactions. If no
-// entity has the value, they return ErrNotFound.
+// Unique selects the entity that has a unique value, by the fields of its tag: "Email", or "Tenant,Email". The values
+// are those of the fields, of their types. It is for Load, LoadMany, Update, DeleteByKey, patches and transactions. If
+// no entity has the value, they return ErrNotFound.
 func (m *Mapper[T]) Unique(fields string, values ...any) *query.Key[T] {
 	return m.keyOf(m.get().model.SelectUnique(fields, values))
 }

@@ -99,8 +99,8 @@ func ClientNeverRetries() Option { return optionFunc(func(s *settings) { s.sends
 // clock.
 func ExpiryMargin(d time.Duration) Option { return optionFunc(func(s *settings) { s.margin = &d }) }
 
-// AssumeVerified lets lookups by unique values trust the guards without reading the note that they were verified. Use it
-// for programs that may not read the notes, and in tests.
+// AssumeVerified lets lookups by unique values trust the guards without reading the note that they were verified. Use
+// it for programs that may not read the notes, and in tests.
 //
 // Without it, the first lookup of each unique value reads the note, strongly consistent (1 RCU). If the value was
 // verified, the mapper remembers that. If not, lookups return [ErrUnverified], and the note is read again after 30

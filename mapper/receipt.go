@@ -292,8 +292,9 @@ func describe(r *write.Request, wcu cost.Units) ItemPlan {
 func planOf(p *operation.Prediction) *Plan {
 	out := &Plan{
 		Mode: string(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(p.Undeclared).Add(p.Guards),
-		Indexes: indexUnits(p.Indexes()), RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), Requests: p.Calls() +
-			p.Reads.Requests, RootReads: p.Reads.RootReads,
+		Indexes: indexUnits(p.Indexes()), RCU: p.Reads.RCU, Objects: p.Reads.Objects,
+		Alternatives: alternatives(p.Alternatives), Requests: p.Calls() + p.Reads.Requests,
+		RootReads: p.Reads.RootReads,
 	}
 	p.Plan.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu)) })
 	if p.Retry != "" {

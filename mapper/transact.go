@@ -187,7 +187,9 @@ func (g *engine) ownerPart(sel selection.Selection, make func(*search.Owned) (op
 		return nil, g.model.Errorf("a part by a lookup cannot be planned, since its entity is read first: load the " +
 			"entity, and use its key")
 	})
-	p.find = func(ctx context.Context, t *operation.Tally) (func(func(string) *item.Table) (operation.Part, error), error) {
+	p.find = func(ctx context.Context, t *operation.Tally) (func(func(string) *item.Table) (operation.Part, error),
+		error,
+	) {
 		owned, err := g.search.Owner(ctx, sel, &t.Tally)
 		return func(func(string) *item.Table) (operation.Part, error) { return make(owned) }, err
 	}

@@ -113,8 +113,8 @@ func Run[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) (*R
 }
 
 // Verify compares all root items with their guards. If it finds no fault, it writes the note of each value, and lookups
-// trust the guards. Otherwise it deletes the notes. It costs a strongly consistent scan and an RCU for each value. It is
-// a proof only if no program that ignores the tag has written since it began.
+// trust the guards. Otherwise it deletes the notes. It costs a strongly consistent scan and an RCU for each value. It
+// is a proof only if no program that ignores the tag has written since it began.
 func Verify[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) (*Report, error) {
 	p, err := pass(m, options)
 	if err != nil {
@@ -127,9 +127,9 @@ func Verify[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) 
 // Client has the methods of a *dynamodb.Client that Drop needs.
 type Client = adoption.Client
 
-// Drop deletes the note and the guards of a unique value that no program has any more, in a table with the keys PK and
-// SK, or other names in hash and sort. name is the name of the value in its guards: the model and the attribute, such as
-// User#email. It costs a scan of the table, and a WCU for each KB of each guard.
+// Drop deletes the note and the guards of a unique value that no program has any more. name is the name of the value in
+// its guards: the model and the attribute, such as User#email. It costs a scan of the table, and a WCU for each KB of
+// each guard.
 func Drop(ctx context.Context, c Client, table Table, name string, options ...Option) (*Report, error) {
 	s := settingsOf(options)
 	if err := s.rate.Check(); err != nil {

@@ -40,7 +40,10 @@ func TestAdoptionOfStoredEntities(t *testing.T) {
 	table, client := testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client()
 	old := kit.Must(mapper.New[oldUser](client, mapper.Table(table)))(t)
 	for i := range 60 {
-		e := oldUser{ID: fmt.Sprint(i), Email: fmt.Sprint("mail", i%50), Tenant: "t", Name: fmt.Sprint(i), Notes: []note{{1}}}
+		e := oldUser{
+			ID: fmt.Sprint(i), Email: fmt.Sprint("mail", i%50), Tenant: "t", Name: fmt.Sprint(i),
+			Notes: []note{{1}},
+		}
 		kit.Must(old.Save(ctx, old.New(e)))(t)
 	}
 	m := kit.Must(mapper.New[user](client, mapper.Table(table)))(t)

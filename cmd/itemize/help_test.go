@@ -28,7 +28,10 @@ func TestCommandPage(t *testing.T) {
 	for _, word := range commands {
 		b.WriteString("\n## itemize " + word + "\n\n")
 		show(word, "-h")
-		for _, of := range map[string][]string{"cost": costWords, "migrate": migrateWords, "unique": uniqueWords}[word] {
+		for _, of := range map[string][]string{
+			"cost": costWords, "migrate": migrateWords,
+			"unique": uniqueWords,
+		}[word] {
 			b.WriteString("\n")
 			show(word, of, "-h")
 		}

@@ -77,7 +77,10 @@ command; the default is the current folder.
 `
 
 // commands are the words of the overview.
-var commands = []string{"discover", "gen", "vet", "tables", "cost", "migrate", "gc", "unique", "check", "eject", "version"}
+var commands = []string{
+	"discover", "gen", "vet", "tables", "cost", "migrate", "gc", "unique", "check", "eject",
+	"version",
+}
 
 // command is a call of the program.
 type command struct {

@@ -79,23 +79,28 @@ func (c *command) unique(args []string) error {
 
 var uniqueHelp = map[string]help{
 	"plan": {
-		"unique plan", "[packages]", "Print the numbers of entities and unique values of a table, and the units of run and " +
+		"unique plan", "[packages]", "Print the numbers of entities and unique values of a table, and the units of " +
+			"run and " +
 			"verify.\nIt reads 1,000 items, and writes nothing.",
 		[]string{"unique plan ./store", "unique plan -table users=prod-users ./store"},
 	},
 	"run": {
-		"unique run", "[packages]", "Give each unique value of the stored entities its guard, and report entities with the " +
-			"same value\nby their keys. First deploy the tag in all programs. It can be ended and repeated at any time.\n" +
+		"unique run", "[packages]", "Give each unique value of the stored entities its guard, and report entities " +
+			"with the " +
+			"same value\nby their keys. First deploy the tag in all programs. It can be ended and repeated at any " +
+			"time.\n" +
 			"Exit status 1: it found duplicates.",
 		[]string{"unique run ./store", "unique run -table users=prod-users -rate 500 ./store"},
 	},
 	"verify": {
-		"unique verify", "[packages]", "Compare all entities with their guards. If it finds no fault, it writes a note in the " +
+		"unique verify", "[packages]", "Compare all entities with their guards. If it finds no fault, it writes a " +
+			"note in the " +
 			"table, and\nlookups work. Otherwise it deletes the note. Exit status 1: it found faults.",
 		[]string{"unique verify ./store", "unique verify -table users=prod-users ./store"},
 	},
 	"drop": {
-		"unique drop", "TABLE NAME", "Delete the note and the guards of a unique value from a table. NAME is the name in the " +
+		"unique drop", "TABLE NAME", "Delete the note and the guards of a unique value from a table. NAME is the " +
+			"name in the " +
 			"lock file, such\nas User#email. First deploy all programs without the tag.",
 		[]string{"unique drop prod-users User#email"},
 	},
@@ -169,7 +174,9 @@ func (c *command) uniquePass(word string, args []string) error {
 }
 
 // uniqueDone prints the result of a pass.
-func (c *command) uniqueDone(word string, r *adoption.Report, duplicates []unique.Duplicate, asJSON bool, err error) error {
+func (c *command) uniqueDone(word string, r *adoption.Report, duplicates []unique.Duplicate, asJSON bool,
+	err error,
+) error {
 	if asJSON {
 		enc := json.NewEncoder(c.stdout)
 		enc.SetIndent("", "\t")
@@ -194,7 +201,8 @@ func (c *command) uniqueDone(word string, r *adoption.Report, duplicates []uniqu
 func (c *command) uniqueReport(word string, r *adoption.Report) {
 	printf := func(format string, args ...any) { fmt.Fprintf(c.stdout, format+"\n", args...) }
 	if word == "drop" {
-		printf("%d items read, %d guards deleted: about %v RCU, %v WCU", r.Items, r.Written, r.RCU.Expected, r.WCU.Expected)
+		printf("%d items read, %d guards deleted: about %v RCU, %v WCU", r.Items, r.Written, r.RCU.Expected,
+			r.WCU.Expected)
 	} else {
 		printf("%d items, %d entities, %d values with a guard", r.Items, r.Entities, r.Guarded)
 	}
@@ -240,7 +248,8 @@ func (c *command) uniquePlan(client *dynamodb.Client, table string, p *adoption.
 	}
 	fmt.Fprintf(c.stdout, "%s: about %s items, %s entities, %s unique values (a sample of %s items)\n", table,
 		number(float64(e.Items)), number(float64(e.Entities)), number(float64(e.Values)), number(float64(e.Sampled)))
-	fmt.Fprintf(c.stdout, "run:    about %s RCU, and %s WCU if no value has a guard\n", number(e.RunRCU), number(e.RunWCU))
+	fmt.Fprintf(c.stdout, "run:    about %s RCU, and %s WCU if no value has a guard\n", number(e.RunRCU),
+		number(e.RunWCU))
 	fmt.Fprintf(c.stdout, "verify: about %s RCU\n", number(e.VerifyRCU))
 	return nil
 }
@@ -267,7 +276,8 @@ func (c *command) uniqueModel(name string, packages []string, tags string, asJSO
 	for _, u := range e.Uniques {
 		for _, a := range e.Guarded(u) {
 			if a.Value.Type.HasNormal() {
-				return nil, fmt.Errorf("%s.%s is compared by the method Normal of %s, which only a Go program can call: "+
+				return nil, fmt.Errorf("%s.%s is compared by the method Normal of %s, which only a Go program can "+
+					"call: "+
 					"use unique.Run and unique.Verify", names[0], a.Value.Name, a.Value.Type.Name)
 			}
 		}

@@ -73,12 +73,20 @@ func TestUnique(t *testing.T) {
 	pass := func(word string, more ...string) []string {
 		return append(append([]string{"unique", word}, where...), append(more, "-model", "Guild")...)
 	}
-	named := mapper.Tables(func(name string) string { return map[string]string{"clubs": clubs, "ClubTags": tags}[name] })
+	named := mapper.Tables(func(name string) string {
+		return map[string]string{
+			"clubs":    clubs,
+			"ClubTags": tags,
+		}[name]
+	})
 	old, err := mapper.New[oldGuild](engine.Client(), named)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []oldGuild{{ID: "1", Name: "Chess", Tag: "x"}, {ID: "2", Name: "chess", Tag: "y"}, {ID: "3", Name: "Go"}} {
+	for _, v := range []oldGuild{{ID: "1", Name: "Chess", Tag: "x"}, {ID: "2", Name: "chess", Tag: "y"}, {
+		ID:   "3",
+		Name: "Go",
+	}} {
 		if _, err := old.Save(ctx, old.New(v)); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +107,8 @@ func TestUnique(t *testing.T) {
 	if _, err := m.Update(ctx, m.Key("2"), func(c *Guild) error { c.Name = "Checkers"; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	call(exitOK, "when no program without the tag writes any more")(pass("run")...) // the other one may be without a guard
+	call(exitOK, "when no program without the tag writes any "+
+		"more")(pass("run")...) // the other one may be without a guard
 	call(exitOK, "5 values with a guard", "verified: lookups work")(pass("verify")...)
 	m, _ = mapper.New[Guild](engine.Client(), named)
 	if c, err := m.Load(ctx, m.Unique("Name", "GO")); err != nil || c.Value.ID != "3" {
@@ -107,7 +116,8 @@ func TestUnique(t *testing.T) {
 	}
 	call(exitOK, "3 guards deleted")("unique", "drop", "-endpoint", engine.Endpoint, clubs, "Guild#Name")
 	call(exitOK, "2 guards deleted")("unique", "drop", "-endpoint", engine.Endpoint, tags, "Guild#Tag")
-	call(exitFaults, "the method Normal", "unique.Run")(append(append([]string{"unique", "run"}, where...), "-model", "Team")...)
+	call(exitFaults, "the method Normal", "unique.Run")(append(append([]string{"unique", "run"}, where...), "-model",
+		"Team")...)
 	call(exitFaults, "choose one by -model")(append([]string{"unique", "run"}, where[:2]...)...)
 	call(exitUsage, "such as itemize unique drop")("unique", "drop", "clubs")
 }

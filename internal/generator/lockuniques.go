@@ -9,8 +9,8 @@ import (
 	"github.com/itemize/itemize/internal/model/schema"
 )
 
-// lostUniques lists the unique values of a new layout whose guards, which programs with an old layout have written, would
-// not be found, or would compare values in another way.
+// lostUniques lists the unique values of a new layout whose guards, which programs with an old layout have written,
+// would not be found, or would compare values in another way.
 func lostUniques(old, now schema.Layout) []string {
 	var out []string
 	for _, was := range old.Unique {
@@ -18,7 +18,8 @@ func lostUniques(old, now schema.Layout) []string {
 		if i < 0 {
 			same := func(u schema.LayoutUnique) bool { return sameParts(now, was, u) }
 			if j := slices.IndexFunc(now.Unique, same); j >= 0 {
-				out = append(out, fmt.Sprintf("the guards of the unique value %s would have the name %s, so that no lookup "+
+				out = append(out, fmt.Sprintf("the guards of the unique value %s would have the name %s, so that "+
+					"no lookup "+
 					"finds the stored ones: add as='%s' to its tag", strings.Join(now.Unique[j].Attributes, ","),
 					now.Unique[j].Name, was.Name))
 			}

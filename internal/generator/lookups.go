@@ -47,7 +47,8 @@ func (n *nodeWriter) lookup(i int, u *schema.Unique) {
 		body = append(body, n.fieldPath(a.Value, "v"), " = ", value, p, "\n")
 	}
 	typ := n.m.Name + "Key"
-	n.w.comment(fmt.Sprintf("%s selects the %s whose %s has this value. It is for Load, LoadMany, Update, DeleteByKey, "+
+	n.w.comment(fmt.Sprintf("%s selects the %s whose %s has this value. It is for Load, LoadMany, Update, "+
+		"DeleteByKey, "+
 		"patches and transactions.", name, n.m.Name, strings.ReplaceAll(n.e.FieldNames(u), ",", " and ")))
 	n.w.p("func ", name, "(", list(params...), ") *", typ, " {")
 	set := code{"func(v *", n.model(), ") {\n", body, "}"}

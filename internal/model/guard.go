@@ -44,10 +44,14 @@ func (o Owner) Same(p Owner) bool {
 }
 
 // IsGuardOf reports whether a partition key is that of a guard of a unique value, by its name.
-func IsGuardOf(pk key.Scalar, name string) bool { return strings.HasPrefix(pk.Text, guardPrefix+name+"#") }
+func IsGuardOf(pk key.Scalar, name string) bool {
+	return strings.HasPrefix(pk.Text, guardPrefix+name+"#")
+}
 
 // NotePlace returns the place of the note of a unique value, by its name, in its table of guards.
-func NotePlace(t *item.Table, name string) item.Place { return reservedPlace(t, guardPrefix+name, noteSort) }
+func NotePlace(t *item.Table, name string) item.Place {
+	return reservedPlace(t, guardPrefix+name, noteSort)
+}
 
 // reservedPlace returns the place of an item of the library.
 func reservedPlace(t *item.Table, pk, sk string) item.Place {
@@ -157,7 +161,8 @@ func (m *Model) normal(u *schema.Unique, i int, v types.AttributeValue) (text st
 		}
 	default:
 		if !t.Normal {
-			return "", fmt.Errorf("a value of type %s cannot be unique: store text, a number or bytes", attr.TypeName(v))
+			return "", fmt.Errorf("a value of type %s cannot be unique: store text, a number or bytes",
+				attr.TypeName(v))
 		}
 	}
 	if t.Normal {
@@ -196,7 +201,7 @@ func (m *Model) normalOf(i int, v types.AttributeValue) (text string, err error)
 	return "", nil
 }
 
-// folded returns the character that stands for all that simple case folding makes equal.
+// folded returns one character for all that simple case folding makes equal.
 func folded(r rune) rune {
 	if unicode.SimpleFold(r) == r {
 		return r
@@ -249,7 +254,8 @@ func (m *Model) SelectUnique(fields string, values []any) selection.Selection {
 			continue
 		}
 		if len(values) != len(u.Attributes) {
-			return selection.Selection{Err: m.Errorf("Unique(%q) takes %d values, and got %d: pass one for each field", fields,
+			return selection.Selection{Err: m.Errorf("Unique(%q) takes %d values, and got %d: pass one for each field",
+				fields,
 				len(u.Attributes), len(values))}
 		}
 		return selection.Selection{

@@ -153,7 +153,8 @@ func (x *Layout) supported() error {
 		return errors.New("the model has rotating tables, which a migration does not support: load its entities " +
 			"with BulkLoad")
 	case len(x.Unique) > 0:
-		return fmt.Errorf("the model has unique values (%s), whose guards a migration does not write: add unique after "+
+		return fmt.Errorf("the model has unique values (%s), whose guards a migration does not write: add unique "+
+			"after "+
 			"the migration, and run itemize unique run", x.Unique[0].Name)
 	case slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool {
 		return slices.ContainsFunc(it.Attributes, schema.LayoutAttribute.IsLarge)

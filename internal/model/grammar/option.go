@@ -96,7 +96,8 @@ var synonyms = map[string]string{
 	"pkey": "pk", "partition": "pk", "partitionkey": "pk", "hashkey": "pk",
 	"tablename": "table", "gsi": "index", "lsi": "index", "idx": "index", "expires": "ttl",
 	"singular": "one", "formerly": "was", "renamed": "was", "alias": "was",
-	"optimistic": "version", "uniq": "unique", "distinct": "unique", "sep": "delim", "delimiter": "delim", "bucket": "s3",
+	"optimistic": "version", "sep": "delim", "delimiter": "delim", "bucket": "s3",
+	"uniq": "unique", "distinct": "unique",
 }
 
 // avWords are the options of attributevalue, which belong into dynamodbav.

@@ -58,7 +58,8 @@ func (m *taggedField) valueIn(outer *taggedField) Value {
 	}
 }
 
-// spreadOptions are the options of fields, in addition to those of large values, in a struct that is spread over an item.
+// spreadOptions are the options of fields, in addition to those of large values, in a struct that is spread over an
+// item.
 var spreadOptions = []string{"stored", "was", "ttl", "name", "unique", "as", "guards"}
 
 // parse parses a field's tag and reports its faults, once for each field.

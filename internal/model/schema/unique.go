@@ -196,7 +196,8 @@ func (b *builder) uniqueAttribute(m *taggedField, f *Field, name string) int {
 	if i := slices.IndexFunc(root.Attributes, func(a *Attribute) bool { return a.Field == f }); i >= 0 {
 		return b.mayBeUnique(m, i)
 	}
-	where, cure := "no attribute of the root item "+root.Name+" stores it", "move it there (sk=), and name single fields"
+	where, cure := "no attribute of the root item "+root.Name+" stores it", "move it there (sk=), and name single "+
+		"fields"
 	for _, it := range b.e.Items {
 		if it.Element() && slices.ContainsFunc(it.Elem.deref().Fields, func(o *Field) bool { return o == f }) {
 			where, cure = "it is a field of elements", "use a model of its own, whose key is the value"
@@ -204,7 +205,8 @@ func (b *builder) uniqueAttribute(m *taggedField, f *Field, name string) int {
 	}
 	for _, k := range b.e.KeyFields {
 		if k.Field == f {
-			where, cure = "only keys store it", "a partition key is unique already; to use it here, add stored to its tag"
+			where, cure = "only keys store it", "a partition key is unique already; to use it here, add stored to "+
+				"its tag"
 		}
 	}
 	b.fault(at, cure, "%s cannot be unique: %s", name, where)

@@ -53,16 +53,21 @@ func TestRefusedUniqueValues(t *testing.T) {
 			S1 street  `ddb:"sk=SIDE"`
 			S2 street  `ddb:"sk=MORE"`
 		}](), []string{
-			`struct.ID: ID cannot be unique: only keys store it: a partition key is unique already; to use it here, add ` +
+			`struct.ID: ID cannot be unique: only keys store it: a partition key is unique already; to use it ` +
+				`here, add ` +
 				`stored to its tag`,
-			`struct.A: B cannot be unique: no attribute of the root item HEAD stores it: move it there (sk=), and name ` +
+			`struct.A: B cannot be unique: no attribute of the root item HEAD stores it: move it there (sk=), and ` +
+				`name ` +
 				`single fields`,
-			`struct.B: B cannot be unique: no attribute of the root item HEAD stores it: move it there (sk=), and name ` +
+			`struct.B: B cannot be unique: no attribute of the root item HEAD stores it: move it there (sk=), and ` +
+				`name ` +
 				`single fields`,
 			`struct.C: unique= names D, which the model does not have: name fields of the root item HEAD`,
 			`struct.E: unique= names None, which the model does not have: name fields of the root item HEAD`,
-			`schema.entry.K: K cannot be unique: it is a field of elements: use a model of its own, whose key is the value`,
-			`schema.street.Street: Street cannot be unique: no attribute of the root item HEAD stores it: move it there ` +
+			`schema.entry.K: K cannot be unique: it is a field of elements: use a model of its own, whose key is ` +
+				`the value`,
+			`schema.street.Street: Street cannot be unique: no attribute of the root item HEAD stores it: move it ` +
+				`there ` +
 				`(sk=), and name single fields`,
 		}},
 		{"types and options", reflect.TypeFor[struct {
@@ -83,15 +88,19 @@ func TestRefusedUniqueValues(t *testing.T) {
 			N  string          `ddb:"sk=HEAD,unique='M,M'"`
 			O  string          `ddb:"sk=HEAD,unique='K'"`
 		}](), []string{
-			`struct.A: A cannot be unique: a bool has no text that could be part of a key: declare the method Normal() ` +
+			`struct.A: A cannot be unique: a bool has no text that could be part of a key: declare the method ` +
+				`Normal() ` +
 				`string of its type, or use text, a number, a time or bytes`,
-			`struct.B: B cannot be unique: its method Normal has parameters, or another result: declare Normal() string`,
-			`struct.C: C cannot be unique: its type encodes itself: declare the method Normal() string of its type, or use ` +
+			`struct.B: B cannot be unique: its method Normal has parameters, or another result: declare Normal() ` +
+				`string`,
+			`struct.C: C cannot be unique: its type encodes itself: declare the method Normal() string of its ` +
+				`type, or use ` +
 				`text, a number, a time or bytes`,
 			`struct.D: D cannot be unique: it is compressed: remove compress=`,
 			`struct.E: E cannot be unique: its value may be stored outside of the item: remove chunk and s3=`,
 			`struct.F: fold compares texts, but F has none: write unique`,
-			`struct.G: G cannot be unique: a map[string]bool has no text that could be part of a key: declare the method ` +
+			`struct.G: G cannot be unique: a map[string]bool has no text that could be part of a key: declare the ` +
+				`method ` +
 				`Normal() string of its type, or use text, a number, a time or bytes`,
 			`struct.H: the option as belongs to a unique field: add unique, or remove it`,
 			`struct.I: as= is the name of a model and of a value, with # between them: write as='#I'`,
@@ -104,7 +113,8 @@ func TestRefusedUniqueValues(t *testing.T) {
 			_  table  `ddb:"table=models,noversion"`
 			ID string `ddb:"pk={ID}"`
 			A  string `ddb:"sk=HEAD,unique"`
-		}](), []string{`struct.A: guards need versions, but the model has none (noversion): remove noversion, or unique`}},
+		}](), []string{`struct.A: guards need versions, but the model has none (noversion): remove noversion, or ` +
+			`unique`}},
 		{"sharded models", reflect.TypeFor[struct {
 			_  table  `ddb:"table=models,shards=4,shardby=X"`
 			X  string `ddb:"pk=X#{X}#{shard}"`
@@ -119,7 +129,8 @@ func TestRefusedUniqueValues(t *testing.T) {
 			A  string `ddb:"sk=HEAD,unique"`
 			B  string `ddb:"sk=HEAD,unique,guards=others"`
 		}](), []string{
-			`struct.A: the keys of guards are text, but the table models has keys of numbers or bytes: add guards=TABLE, a ` +
+			`struct.A: the keys of guards are text, but the table models has keys of numbers or bytes: add ` +
+				`guards=TABLE, a ` +
 				`table with the partition key PK of type S`,
 		}},
 	} {

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -17,9 +16,9 @@ import (
 	"github.com/itemize/itemize/internal/save/write"
 )
 
-// A lookup reads the guard of a unique value, and then its owner. The owner counts if its root item is live, and has the
-// incarnation of the guard and the value. Otherwise the guard is read again, strongly consistent: the value has no owner
-// if the guard is missing, or unchanged after a strong look at the owner. The specification is Unique.tla in
+// A lookup reads the guard of a unique value, and then its owner. The owner counts if its root item is live, and has
+// the incarnation of the guard and the value. Otherwise the guard is read again, strongly consistent: the value has no
+// owner if the guard is missing, or unchanged after a strong look at the owner. The specification is Unique.tla in
 // internal/save/staging/spec, clauses LookTwice and MissReadsStrongly.
 
 // lookups bounds how often a lookup follows a value from owner to owner.
@@ -54,11 +53,8 @@ func (e *Engine) GuardOf(l *selection.Lookup) (u *schema.Unique, at item.Place, 
 // unowned returns the error of a value without an owner.
 func (e *Engine) unowned(u *schema.Unique, at item.Place) error {
 	name := e.Model.Schema.Root.Table.Name
-	return &NotFound{
-		Name: fmt.Sprintf("%s: an entity with this %s", e.Model.Label(), strings.ReplaceAll(e.Model.Schema.FieldNames(u),
-			",", ", ")),
-		Root: item.Place{Table: &item.Table{Name: name}},
-	}
+	fields := strings.ReplaceAll(e.Model.Schema.FieldNames(u), ",", ", ")
+	return &NotFound{Name: "an entity with this " + fields, Root: item.Place{Table: &item.Table{Name: name}}}
 }
 
 // Look finds the entity of a lookup. find reads a selection of the entity, strongly consistent or not, and returns its
@@ -106,7 +102,8 @@ func (e *Engine) Look(ctx context.Context, sel selection.Selection, o read.Optio
 		}
 		o.Strong = true
 	}
-	return e.Model.Errorf("the value of %s changes its owner all the time: look it up again", e.Model.Schema.FieldNames(u))
+	return e.Model.Errorf("%s: the value changes its owner all the time: look it up again",
+		e.Model.Schema.FieldNames(u))
 }
 
 // owns reports whether a root item is that of the owner that a guard names, and has its value.

@@ -27,7 +27,8 @@ var ErrUnverified = errors.New("itemize: unique value is not verified")
 type unverified struct{ label, field string }
 
 func (e *unverified) Error() string {
-	return fmt.Sprintf("%s.%s: the unique value was not verified: run itemize unique run, if the table has entities, and "+
+	return fmt.Sprintf("%s.%s: the unique value was not verified: run itemize unique run, if the table has "+
+		"entities, and "+
 		"then itemize unique verify", e.label, e.field)
 }
 
@@ -56,8 +57,8 @@ type note struct {
 // askAgain is how long a negative answer is remembered.
 const askAgain = 30 * time.Second
 
-// Known reports whether a value is known to be verified, so that its note is not read.
-func (n *Notes) Known(u *schema.Unique) bool {
+// IsVerified reports whether a value is known to be verified, so that its note is not read.
+func (n *Notes) IsVerified(u *schema.Unique) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.Assume || n.verified[u]
@@ -65,7 +66,7 @@ func (n *Notes) Known(u *schema.Unique) bool {
 
 // Check returns an error unless the guards of a value were verified.
 func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *write.Tally) error {
-	if n.Known(u) {
+	if n.IsVerified(u) {
 		return nil
 	}
 	n.mu.Lock()
@@ -127,7 +128,8 @@ func (n *Notes) of(u *schema.Unique) note {
 // NoteWriter has the methods of a DynamoDB client that write notes.
 type NoteWriter interface {
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput,
+		error)
 }
 
 // Write writes the note of a value that was verified.

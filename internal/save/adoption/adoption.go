@@ -33,7 +33,8 @@ import (
 type Client interface {
 	read.Client
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput,
+		error)
 }
 
 // Pass is one pass over the root items of a model.
@@ -176,7 +177,8 @@ func (p *Pass) segment(ctx context.Context, n int) error {
 	}
 	m := p.Env.Model
 	at := read.Segment{
-		Table: m.Tables[m.Root().Table.Index], Number: n, Of: len(p.segments), Strong: true, Rate: p.Rate, Start: s.key(),
+		Table: m.Tables[m.Root().Table.Index], Number: n, Of: len(p.segments), Strong: true, Rate: p.Rate,
+		Start: s.key(),
 	}
 	var u read.Usage
 	var failed error
@@ -307,7 +309,9 @@ func (p *Pass) compare(ctx context.Context, u *schema.Unique, at item.Place, gua
 }
 
 // adopt gives a value its guard.
-func (p *Pass) adopt(ctx context.Context, u *schema.Unique, root **item.Image, t *operation.Tally) (done bool, err error) {
+func (p *Pass) adopt(ctx context.Context, u *schema.Unique, root **item.Image, t *operation.Tally) (done bool,
+	err error,
+) {
 	before := t.WCU.Expected
 	err = operation.NewAdoption(p.Env, u, *root).Run(ctx, t)
 	if rate := p.Rate.Take(ctx, t.WCU.Expected-before); rate != nil {
@@ -369,8 +373,8 @@ func (p *Pass) Verify(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// Drop removes the note of a unique value that programs do not have any more, and then its guards, from a table. name is
-// the name of the value in the keys of its guards.
+// Drop removes the note of a unique value that programs do not have any more, and then its guards, from a table. name
+// is the name of the value in the keys of its guards.
 func (p *Pass) Drop(ctx context.Context, table *item.Table, name string) (*Report, error) {
 	if err := p.resume(); err != nil {
 		return nil, err
@@ -378,7 +382,10 @@ func (p *Pass) Drop(ctx context.Context, table *item.Table, name string) (*Repor
 	if err := search.RemoveNote(ctx, p.Client, table, name); err != nil {
 		return nil, err
 	}
-	err := request.AtOnce(ctx, len(p.segments), func(ctx context.Context, n int) error { return p.drop(ctx, n, table, name) })
+	err := request.AtOnce(ctx, len(p.segments), func(ctx context.Context, n int) error {
+		return p.drop(ctx, n, table,
+			name)
+	})
 	p.report.Next = p.next()
 	return &p.report, err
 }

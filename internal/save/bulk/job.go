@@ -287,7 +287,8 @@ func ofEntity(err error) bool {
 	if errors.As(err, new(*operation.Interrupted)) {
 		return false
 	}
-	return errors.As(err, new(*operation.Conflict)) || errors.As(err, new(*operation.Taken)) || errors.As(err, new(*schema.Unstorable)) ||
+	return errors.As(err, new(*operation.Conflict)) || errors.As(err, new(*operation.Taken)) ||
+		errors.As(err, new(*schema.Unstorable)) ||
 		errors.As(err, new(*change.TooLarge)) ||
 		errors.As(err, new(*write.Outgrown)) || errors.As(err, new(*extern.ChangedError)) ||
 		errors.As(err, new(*extern.CorruptError)) ||

@@ -1,7 +1,6 @@
 package change
 
 import (
-	"errors"
 	"maps"
 	"slices"
 
@@ -51,7 +50,7 @@ func (x *Patch) RequireOwner(values []item.Assignment) {
 	ch.where = append(ch.where, where{
 		write.Values(values),
 		func(item.Attributes) error {
-			return errors.New("the entity does not have the value of the lookup any more")
+			return errLookup
 		},
 		false,
 	})

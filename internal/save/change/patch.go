@@ -82,6 +82,7 @@ func (x *Patch) keyFields() []key.Value {
 
 var (
 	errTag        = errors.New("the item has changed since the tag was made")
+	errLookup     = errors.New("the entity does not have the value of the lookup")
 	errTagCreated = errors.New("the item was created since the tag was made")
 )
 

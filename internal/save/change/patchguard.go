@@ -76,12 +76,12 @@ func (x *Patch) ReadRoot(root item.Attributes) ([]Guard, error) {
 
 // ReckonGuards returns the guards that the patch takes as far as its own values give them, and the numbers of others
 // that it may release and take: for a plan, before the root item is read.
-func (x *Patch) ReckonGuards() (all []Guard, others int) {
+func (x *Patch) ReckonGuards() (all []Guard, unread int) {
 	ch := x.root()
 	made := item.Attributes{}
 	into(made, ch.basis.set)
 	for _, u := range x.changedUniques() {
-		others++
+		unread++
 		at, ok, err := x.m.Guard(u, made)
 		switch {
 		case err == nil && ok:
@@ -90,8 +90,8 @@ func (x *Patch) ReckonGuards() (all []Guard, others int) {
 				Take: &model.Owner{Root: ch.Place, Incarnation: someToken},
 			})
 		case len(u.Attributes) > 1 || len(ch.basis.operations) > 0:
-			others++
+			unread++
 		}
 	}
-	return all, others
+	return all, unread
 }

@@ -87,7 +87,8 @@ func (e *Estimator) RootRead() Reads { return Reads{Requests: 1, RootReads: 1, R
 
 // Guard returns the cost of a read of the guard of a unique value.
 func (e *Estimator) Guard(strong bool) Reads {
-	return Reads{Requests: 1, RCU: cost.Units{Min: 1, Expected: 1, Max: 2, If: "the keys are long"}.Times(consistency(strong))}
+	units := cost.Units{Min: 1, Expected: 1, Max: 2, If: "the keys are long"}
+	return Reads{Requests: 1, RCU: units.Times(consistency(strong))}
 }
 
 // RootAfter returns the cost of a strongly consistent read of the root item after a save: exact if it

@@ -14,9 +14,9 @@ import (
 	"github.com/itemize/itemize/internal/save/write"
 )
 
-// Unique values. Each has a guard, an item that names the entity that owns the value. The transaction that makes a value
-// visible writes its guard too. A guard in the way is free unless its owner, read after the guard, is live and has the
-// value. The specification is Unique.tla in internal/save/staging/spec.
+// Unique values. Each has a guard, an item that names the entity that owns the value. The transaction that makes a
+// value visible writes its guard too. A guard in the way is free unless its owner, read after the guard, is live and
+// has the value. The specification is Unique.tla in internal/save/staging/spec.
 
 // Taken says that a unique value belongs to another entity.
 type Taken struct {
@@ -62,7 +62,8 @@ type judgment struct {
 	// which leaves the value, does not change it.
 	stored item.Attributes
 	left   bool
-	// expired is the owner's root item, which still has the value: the same transaction deletes it. kill is the request.
+	// expired is the owner's root item, which still has the value: the same transaction deletes it. kill is the
+	// request.
 	expired *item.Image
 	kill    *write.Request
 }
@@ -223,8 +224,8 @@ func (x *guards) stage(ctx context.Context, of *Operation, e *staging.Entity, pl
 	return err
 }
 
-// refused finds out why guards refused a step. The error is a *Taken if a value belongs to another entity; otherwise the
-// operation is planned again, if retry is true.
+// refused finds out why guards refused a step. The error is a *Taken if a value belongs to another entity; otherwise
+// the operation is planned again, if retry is true.
 func (x *guards) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	for i, r := range o.Requests {
 		if o.Stored == nil || o.Stored[i] == nil {
@@ -248,8 +249,8 @@ func (x *guards) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 	return retry, nil
 }
 
-// judge looks at the owner of a guard that is in the way: it is free unless the owner, read after the guard, is live and
-// has the value.
+// judge looks at the owner of a guard that is in the way: it is free unless the owner, read after the guard, is live
+// and has the value.
 func (x *guards) judge(ctx context.Context, j *joinedGuard, stored item.Attributes, t *Tally) (retry bool, err error) {
 	at := placeOf(j.At)
 	if x.judged == nil {

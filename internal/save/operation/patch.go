@@ -183,7 +183,8 @@ func (p *modify) returnItem() error {
 	only := p.Items[0]
 	switch {
 	case p.Guarded():
-		return m.FieldErrorf(only.Field, "the patch changes a unique value, which takes a transaction, and Return is for "+
+		return m.FieldErrorf(only.Field, "the patch changes a unique value, which takes a transaction, and Return "+
+			"is for "+
 			"a patch that is one plain request: load afterwards")
 	case len(p.Items) > 1 || p.options.ExactlyOnce:
 		return m.Errorf("Return is for a patch that is one plain request: leave out And of other items and " +
@@ -275,8 +276,8 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 // guard adds the guards of the unique values that the patch changes.
 func (p *modify) guard(r *Requests, unread bool) (err error) {
 	if unread {
-		var others int
-		if r.Guards, others = p.ReckonGuards(); others > 0 {
+		var more int
+		if r.Guards, more = p.ReckonGuards(); more > 0 {
 			r.Choice.ExactlyOnce = true // a transaction
 			// without a change of the value it is one request, without guards
 			least := -2 * float64(len(r.Guards))
@@ -284,7 +285,8 @@ func (p *modify) guard(r *Requests, unread bool) (err error) {
 				least -= p.Items[0].Units().Min
 			}
 			r.Unread = cost.Units{
-				Min: least, Expected: 2 * float64(others), Max: 2 * maxGuard * float64(others), If: ifGuards,
+				Min: least, Expected: 2 * float64(more), Max: 2 * maxGuard * float64(more),
+				If: ifGuards,
 			}
 		}
 		return nil

@@ -17,19 +17,19 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// member has two unique values: the e-mail address without regard to case, and the tenant with the nick.
-type member struct {
-	_      struct{}     `ddb:"table=members,ttl=ends"`
-	ID     string       `ddb:"pk=MEMBER#{ID}"`
+// player has two unique values: the e-mail address without regard to case, and the tenant with the nick.
+type player struct {
+	_      struct{}     `ddb:"table=players,ttl=ends"`
+	ID     string       `ddb:"pk=PLAYER#{ID}"`
 	Email  string       `ddb:"sk=HEAD,unique=fold"`
 	Tenant string       `ddb:"sk=HEAD"`
 	Nick   string       `ddb:"sk=HEAD,unique='Tenant,Nick'"`
 	Name   string       `ddb:"sk=HEAD"`
 	Ends   time.Time    `ddb:"sk=HEAD,ttl,all"`
-	Notes  []memberNote `ddb:"sk=NOTE#{N:03}"`
+	Notes  []playerNote `ddb:"sk=NOTE#{N:03}"`
 }
 
-type memberNote struct {
+type playerNote struct {
 	N    int
 	Text string
 }
@@ -51,7 +51,7 @@ func guardKeys(t *testing.T, table string) (keys []string) {
 func wantTaken(t *testing.T, err error, owner string) {
 	t.Helper()
 	var taken *mapper.UniqueError
-	if !errors.Is(err, mapper.ErrTaken) || !errors.As(err, &taken) || taken.Owner.Partition != "MEMBER#"+owner {
+	if !errors.Is(err, mapper.ErrTaken) || !errors.As(err, &taken) || taken.Owner.Partition != "PLAYER#"+owner {
 		t.Errorf("got %v, want ErrTaken with the owner %s", err, owner)
 	}
 	if errors.Is(err, mapper.ErrExists) || errors.As(err, new(*mapper.ConflictError)) {
@@ -63,8 +63,8 @@ func TestUniqueValuesHaveOneOwner(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table)))(t)
-	ann := m.New(member{ID: "1", Email: "Ann@example.com", Tenant: "a", Nick: "ann"})
+	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	ann := m.New(player{ID: "1", Email: "Ann@example.com", Tenant: "a", Nick: "ann"})
 	r := kit.Must(m.Save(ctx, ann))(t)
 	if r.Consumed.WCU != 6 {
 		t.Errorf("an insert with two unique values took %v WCU, want 6: %+v", r.Consumed.WCU, r)
@@ -72,11 +72,11 @@ func TestUniqueValuesHaveOneOwner(t *testing.T) {
 	if got := guardKeys(t, table); len(got) != 2 {
 		t.Errorf("guards: %q", got)
 	}
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "2", Email: "ann@EXAMPLE.com"}))), "1")
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "2", Tenant: "a", Nick: "ann"}))), "1")
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "2", Tenant: "a", Nick: "ann", Notes: []memberNote{{N: 1}}}),
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "2", Email: "ann@EXAMPLE.com"}))), "1")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "2", Tenant: "a", Nick: "ann"}))), "1")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "2", Tenant: "a", Nick: "ann", Notes: []playerNote{{N: 1}}}),
 		mapper.Staged())), "1")
-	kit.Must(m.Save(ctx, m.New(member{ID: "2", Tenant: "b", Nick: "ann"})))(t)
+	kit.Must(m.Save(ctx, m.New(player{ID: "2", Tenant: "b", Nick: "ann"})))(t)
 	bob := kit.Must(m.Load(ctx, m.Key("2")))(t)
 	bob.Value.Email = "ann@example.com"
 	wantTaken(t, kit.Err(m.Save(ctx, bob)), "1")
@@ -94,24 +94,24 @@ func TestUniqueValuesHaveOneOwner(t *testing.T) {
 	}
 }
 
-func TestUniqueValuesMoveWithinOneTransaction(t *testing.T) {
+func TestUniqueValuesMoveInOneTransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table)))(t)
-	a, b := m.New(member{ID: "1", Email: "a"}), m.New(member{ID: "2", Email: "b"})
+	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	a, b := m.New(player{ID: "1", Email: "a"}), m.New(player{ID: "2", Email: "b"})
 	kit.Must(mapper.Transact(ctx, m.SavePart(a), m.SavePart(b)))(t)
 	a.Value.Email, b.Value.Email = "b", "a"
 	kit.Must(mapper.Transact(ctx, m.SavePart(a), m.SavePart(b)))(t)
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "3", Email: "a"}))), "2")
-	c := m.New(member{ID: "3", Email: "a"})
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "3", Email: "a"}))), "2")
+	c := m.New(player{ID: "3", Email: "a"})
 	kit.Must(mapper.Transact(ctx, m.SavePart(c), m.DeletePart(b)))(t)
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "4", Email: "a"}))), "3")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "4", Email: "a"}))), "3")
 	c.Value.ID = "5"
 	kit.Must(m.Save(ctx, c, mapper.Move()))(t)
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "4", Email: "A"}))), "5")
-	err := kit.Err(mapper.Transact(ctx, m.SavePart(m.New(member{ID: "7", Email: "x"})),
-		m.SavePart(m.New(member{ID: "8", Email: "X"}))))
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "4", Email: "A"}))), "5")
+	err := kit.Err(mapper.Transact(ctx, m.SavePart(m.New(player{ID: "7", Email: "x"})),
+		m.SavePart(m.New(player{ID: "8", Email: "X"}))))
 	wantTaken(t, err, "7")
 	if got := guardKeys(t, table); len(got) != 2 {
 		t.Errorf("guards: %q", got)
@@ -122,26 +122,26 @@ func TestUniqueValueOfAnExpiredOwnerIsFree(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table), mapper.ExpiryMargin(0)))(t)
-	kit.Must(m.Save(ctx, m.New(member{ID: "1", Email: "a", Ends: time.Now().Add(-time.Hour)})))(t)
-	kit.Must(m.Save(ctx, m.New(member{ID: "2", Email: "a"})))(t)
-	if kit.NewForeign(t, table).Get("MEMBER#1", "HEAD") != nil {
+	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table), mapper.ExpiryMargin(0)))(t)
+	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "a", Ends: time.Now().Add(-time.Hour)})))(t)
+	kit.Must(m.Save(ctx, m.New(player{ID: "2", Email: "a"})))(t)
+	if kit.NewForeign(t, table).Get("PLAYER#1", "HEAD") != nil {
 		t.Error("the expired owner exists")
 	}
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "3", Email: "a"}))), "2")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "3", Email: "a"}))), "2")
 }
 
 func TestStagedInsertsTakeUniqueValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table)))(t)
-	e := m.New(member{ID: "1", Email: "a", Notes: make([]memberNote, 120)})
+	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	e := m.New(player{ID: "1", Email: "a", Notes: make([]playerNote, 120)})
 	for i := range e.Value.Notes {
 		e.Value.Notes[i].N = i
 	}
 	kit.Must(m.Save(ctx, e))(t)
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "3", Email: "a"}))), "1")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "3", Email: "a"}))), "1")
 	kit.Must(m.Delete(ctx, e))(t)
 	if got := guardKeys(t, table); len(got) != 0 {
 		t.Errorf("guards: %q", got)
@@ -154,50 +154,54 @@ func TestStagedInsertsTakeUniqueValues(t *testing.T) {
 }
 
 var (
-	memberEmail = handmade.String("Email", "", func(m *member) *string { return &m.Email })
-	memberNick  = handmade.String("Nick", "", func(m *member) *string { return &m.Nick })
-	memberName  = handmade.String("Name", "", func(m *member) *string { return &m.Name })
+	playerEmail = handmade.String("Email", "", func(m *player) *string { return &m.Email })
+	playerNick  = handmade.String("Nick", "", func(m *player) *string { return &m.Nick })
+	playerName  = handmade.String("Name", "", func(m *player) *string { return &m.Name })
 )
 
 func TestPatchesChangeUniqueValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table)))(t)
-	kit.Must(m.Save(ctx, m.New(member{ID: "1", Email: "a", Tenant: "t", Nick: "n"})))(t)
-	kit.Must(m.Save(ctx, m.New(member{ID: "2", Email: "b"})))(t)
-	entity := func(id string) handmade.Entity[member] { return handmade.EntityOf(m.Key(id)) }
-	patch := entity("1").Patch(memberEmail.Set("b"))
+	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "a", Tenant: "t", Nick: "n"})))(t)
+	kit.Must(m.Save(ctx, m.New(player{ID: "2", Email: "b"})))(t)
+	entity := func(id string) handmade.Entity[player] { return handmade.EntityOf(m.Key(id)) }
+	patch := entity("1").Patch(playerEmail.Set("b"))
 	wantTaken(t, kit.Err(patch.Exec(ctx, m)), "2")
-	patch = entity("1").Patch(memberEmail.Set("c"), memberNick.Set("x"))
+	patch = entity("1").Patch(playerEmail.Set("c"), playerNick.Set("x"))
 	plan := kit.Must(patch.Plan(m))(t)
 	r := kit.Must(patch.Exec(ctx, m))(t)
 	if r.Consumed.WCU != 10 || plan.WCU.Min > 10 || plan.WCU.Expected != 10 || plan.WCU.Max < 10 {
 		t.Errorf("the patch took %v WCU, planned %+v, want 10", r.Consumed.WCU, plan.WCU)
 	}
-	if r := kit.Must(entity("1").Patch(memberEmail.Set("C")).Exec(ctx, m))(t); r.Consumed.WCU != 1 {
+	if r := kit.Must(entity("1").Patch(playerEmail.Set("C")).Exec(ctx, m))(t); r.Consumed.WCU != 1 {
 		t.Errorf("a patch to an equal value took %v WCU, want 1", r.Consumed.WCU)
 	}
-	if r := kit.Must(entity("1").Patch(memberName.Set("y")).Exec(ctx, m))(t); r.Consumed.WCU != 1 || r.Predicted().RCU.Max > 0 {
+	if r := kit.Must(entity("1").Patch(playerName.Set("y")).Exec(ctx, m))(t); r.Consumed.WCU != 1 ||
+		r.Predicted().RCU.Max > 0 {
 		t.Errorf("a patch of another field took %+v, want 1 WCU", r.Consumed)
 	}
-	kit.Must(m.Save(ctx, m.New(member{ID: "3", Email: "a", Tenant: "t", Nick: "n"})))(t)
-	kit.Must(entity("1").Patch(memberEmail.Remove()).Exec(ctx, m))(t)
-	kit.Must(entity("4").Patch(memberEmail.Set("c")).Upsert().Exec(ctx, m))(t)
-	wantTaken(t, kit.Err(entity("5").Patch(memberEmail.Set("C")).Upsert().Exec(ctx, m)), "4")
-	kit.Must(mapper.Transact(ctx, entity("4").Patch(memberEmail.Set("d")).PatchPart(m),
-		m.SavePart(m.New(member{ID: "6", Email: "c"}))))(t)
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "7", Email: "c"}))), "6")
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "7", Email: "d"}))), "4")
+	kit.Must(m.Save(ctx, m.New(player{ID: "3", Email: "a", Tenant: "t", Nick: "n"})))(t)
+	kit.Must(entity("1").Patch(playerEmail.Remove()).Exec(ctx, m))(t)
+	kit.Must(entity("4").Patch(playerEmail.Set("c")).Upsert().Exec(ctx, m))(t)
+	wantTaken(t, kit.Err(entity("5").Patch(playerEmail.Set("C")).Upsert().Exec(ctx, m)), "4")
+	kit.Must(mapper.Transact(ctx, entity("4").Patch(playerEmail.Set("d")).PatchPart(m),
+		m.SavePart(m.New(player{ID: "6", Email: "c"}))))(t)
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "7", Email: "c"}))), "6")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "7", Email: "d"}))), "4")
 }
 
 func TestBulkLoadsTakeUniqueValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := kit.Must(mapper.New[member](testengine.Start(t).Client(), mapper.Table(table)))(t)
-	kit.Must(m.Save(ctx, m.New(member{ID: "0", Email: "a"})))(t)
-	all := []member{{ID: "1", Email: "A"}, {ID: "2", Email: "b", Notes: []memberNote{{N: 1}}}, {ID: "3"}, {ID: "4", Email: "B"}}
+	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	kit.Must(m.Save(ctx, m.New(player{ID: "0", Email: "a"})))(t)
+	all := []player{{ID: "1", Email: "A"}, {ID: "2", Email: "b", Notes: []playerNote{{N: 1}}}, {ID: "3"}, {
+		ID:    "4",
+		Email: "B",
+	}}
 	plan := kit.Must(m.PlanBulkLoad(mapper.NoErrors(slices.Values(all))))(t)
 	r := kit.Must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all))))(t)
 	if r.Entities != 2 || r.Failed != 2 {
@@ -206,7 +210,7 @@ func TestBulkLoadsTakeUniqueValues(t *testing.T) {
 	for i, f := range r.Failures {
 		wantTaken(t, f.Err, []string{"0", "2"}[i])
 	}
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(member{ID: "5", Email: "b"}))), "2")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "5", Email: "b"}))), "2")
 	if err := kit.Err(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite())); err == nil {
 		t.Error("Overwrite is accepted")
 	}

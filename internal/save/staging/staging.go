@@ -65,8 +65,8 @@ type Entity struct {
 	// was left over from one. Nothing else asks it.
 	Belongs func(*item.Image) bool
 	// Refused is called if the requests that are sent together with the one that makes the root live have refused it.
-	// It returns those to send instead, none if nothing can be changed, or an error if the insert cannot succeed. It may
-	// be nil.
+	// It returns those to send instead, none if nothing can be changed, or an error if the insert cannot succeed. It
+	// may be nil.
 	Refused func(ctx context.Context, o *write.Outcome, t *write.Tally) ([]*write.Request, error)
 }
 

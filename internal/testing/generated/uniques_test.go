@@ -106,10 +106,12 @@ func TestWritesByLookup(t *testing.T) {
 	kit.Must(ContactByEmail("c").Patch(ContactFields.Note.Set("y")).Exec(ctx, m))(t)
 	kit.Must(ContactByEmail("c").Patch(ContactFields.Email.Set("d")).Exec(ctx, m))(t)
 	kit.Must(ContactByEmail("d").Calls().Add(ContactCall{At: 1}).Exec(ctx, m))(t)
-	if err := kit.Err(ContactByEmail("c").Patch(ContactFields.Note.Set("z")).Exec(ctx, m)); !errors.Is(err, mapper.ErrNotFound) {
+	if err := kit.Err(ContactByEmail("c").Patch(ContactFields.Note.Set("z")).Exec(ctx, m)); !errors.Is(err,
+		mapper.ErrNotFound) {
 		t.Errorf("a patch by a value without an owner: %v", err)
 	}
-	if err := kit.Err(ContactByEmail("d").Patch(ContactFields.Email.Set("b")).Exec(ctx, m)); !errors.Is(err, mapper.ErrTaken) {
+	if err := kit.Err(ContactByEmail("d").Patch(ContactFields.Email.Set("b")).Exec(ctx, m)); !errors.Is(err,
+		mapper.ErrTaken) {
 		t.Errorf("a patch to a value of another entity: %v", err)
 	}
 	if plan := kit.Must(ContactByEmail("d").Patch(ContactFields.Note.Set("z")).Plan(m))(t); plan.WCU.Expected != 4 {
