@@ -11,11 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/codec"
-	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
@@ -129,7 +127,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 		Estimate: &estimate.Estimator{Model: m, Protocol: protocol, Sizes: sizes}, Blind: s.blind,
 	}
 	m.VersionsOnly = s.versionsOnly
-	g.uniqueValues(s)
+	g.search.Notes = notesOf(m, s)
 	g.ended = func(t *draft, err error) {
 		t.failed(err)
 		g.env.Estimate.Observe(&t.Tally.Tally)
@@ -140,18 +138,17 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 	return g, g.caches(s.cache)
 }
 
-// uniqueValues prepares the guards of unique values.
-func (g *engine) uniqueValues(s *settings) {
-	m := g.model
+// notesOf returns the notes of unique values, nil for a model without them.
+func notesOf(m *model.Model, s *settings) *search.Notes {
 	if len(m.Schema.Uniques) == 0 {
-		return
+		return nil
 	}
-	g.search.Notes = &search.Notes{Model: m, Assume: s.assumeVerified}
 	for _, u := range m.Schema.Uniques {
 		if u.Table != "" && s.rename != nil {
 			m.NameGuardTable(u.Table, s.rename(u.Table))
 		}
 	}
+	return &search.Notes{Model: m, Assume: s.assumeVerified}
 }
 
 // Adoption returns a pass over the unique values of the model.
@@ -224,7 +221,7 @@ func (g *engine) loadEntity(ctx context.Context, sel selection.Selection, v any,
 	var t draft
 	ctx, end := g.observe(ctx, "Load")
 	if settings.Root {
-		sel = g.withRoot(sel)
+		sel = g.search.WithRoot(sel)
 	}
 	s, err := g.load(ctx, sel, v, settings.Strong, &t)
 	if settings.SkipMissing && t.skips(err) {
@@ -241,28 +238,15 @@ func (g *engine) loadEntity(ctx context.Context, sel selection.Selection, v any,
 	return s, err
 }
 
-// withRoot adds the root item to a selection of one entity.
-func (g *engine) withRoot(sel selection.Selection) selection.Selection {
-	if sel.Err != nil || sel.Whole || !sel.Entity || isIndex(sel) {
-		return sel
-	}
-	e, err := search.EntityOf(g.model, sel)
-	if err != nil {
-		sel.Err = err
-		return sel
-	}
-	if e.WithRoot {
-		return sel
-	}
-	root := selection.Range{Kind: selection.One, Low: e.Root.SK}
-	return sel.Join(selection.Entity(g.model.Schema, sel.Identity).Narrow(g.model.Schema, e.Root.Table.Index, root))
-}
-
 // load reads a selection into v, a pointer to a zero model.
 func (g *engine) load(ctx context.Context, sel selection.Selection, v any, strong bool, t *draft) (*state, error) {
 	switch {
 	case sel.Lookup != nil:
-		return g.loadOwner(ctx, sel, v, strong, t)
+		f, err := g.search.FindOwner(ctx, sel, read.Options{Strong: strong}, &t.Tally.Tally)
+		if err != nil {
+			return nil, err
+		}
+		return g.decodeFound(ctx, f, v, t)
 	case sel.Err != nil:
 		return nil, sel.Err
 	case isIndex(sel):
@@ -291,34 +275,6 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 	g.env.Estimate.Sizes.Loaded(s)
 	g.env.Remember(s)
 	return g.newState(s), nil
-}
-
-// loadOwner is load of a lookup. It reads the root item too.
-func (g *engine) loadOwner(ctx context.Context, sel selection.Selection, v any, strong bool, t *draft) (*state, error) {
-	if err := sel.Fault(); err != nil {
-		return nil, err
-	}
-	found, err := g.findOwner(ctx, sel, read.Options{Strong: strong}, t)
-	if err != nil {
-		return nil, err
-	}
-	return g.decodeFound(ctx, found, v, t)
-}
-
-// findOwner reads the entity of a lookup.
-func (g *engine) findOwner(ctx context.Context, sel selection.Selection, o read.Options, t *draft) (found *search.Found,
-	err error,
-) {
-	err = g.search.Look(ctx, sel, o, &t.Tally.Tally, func(at selection.Selection, o read.Options) (*item.Image, error) {
-		if at = g.withRoot(at); at.Err != nil {
-			return nil, at.Err
-		}
-		if found, err = g.search.Find(ctx, g.search.Protocol, at, o, &t.Tally.Tally); err != nil {
-			return nil, err
-		}
-		return found.Root, nil
-	})
-	return found, err
 }
 
 // findLocated reads an entity that can be on several shards.
@@ -350,13 +306,17 @@ func (g *engine) planLoad(sel selection.Selection, loaded *state, options []Read
 	settings := readSettingsOf(options)
 	strong := settings.Strong
 	if settings.Root {
-		sel = g.withRoot(sel)
+		sel = g.search.WithRoot(sel)
 	}
 	switch {
 	case sel.Fault() != nil:
 		return nil, g.public(sel.Err)
 	case sel.Lookup != nil:
-		return g.planLookup(sel, strong)
+		at, noted, err := g.search.SomeOwner(sel)
+		if err != nil {
+			return nil, g.public(err)
+		}
+		return planOfReads(g.env.Estimate.Lookup(at, strong, noted)), nil
 	case isIndex(sel):
 		return nil, g.model.Errorf("the selection is a part of an index, not an entity: use Plan of the query")
 	case loaded == nil:
@@ -366,25 +326,6 @@ func (g *engine) planLoad(sel selection.Selection, loaded *state, options []Read
 	if err != nil {
 		return nil, g.public(err)
 	}
-	return planOfReads(r), nil
-}
-
-// planLookup is planLoad of a lookup, whose entity is unknown before the guard was read.
-func (g *engine) planLookup(sel selection.Selection, strong bool) (*Plan, error) {
-	if _, _, err := g.search.GuardOf(sel.Lookup); err != nil {
-		return nil, g.public(err)
-	}
-	at := g.withRoot(sel.Of(g.model.Schema, g.model.SomeIdentity()))
-	if at.Err != nil {
-		return nil, g.public(at.Err)
-	}
-	r := g.env.Estimate.Guard(strong).Add(g.env.Estimate.Selection(at, strong))
-	if !g.search.Notes.IsVerified(g.model.Schema.Uniques[sel.Lookup.Unique]) {
-		r = r.Add(g.env.Estimate.Guard(true)) // its note
-	}
-	// a miss, or a value that has changed its owner, is read again strongly consistent
-	r.RCU.Max *= 4
-	r.RCU = r.RCU.Add(cost.Units{If: "the value has no owner, or changes its owner"})
 	return planOfReads(r), nil
 }
 

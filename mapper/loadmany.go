@@ -10,9 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/read/selection"
-	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/internal/save/change"
-	"github.com/itemize/itemize/internal/save/write"
 	"github.com/itemize/itemize/query"
 )
 
@@ -40,7 +38,7 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 			continue
 		}
 		if sels[i] = m.resolved(s); settings.Root {
-			sels[i] = m.get().withRoot(sels[i])
+			sels[i] = m.get().search.WithRoot(sels[i])
 		}
 	}
 	entities := make([]*Entity[T], len(sels))
@@ -105,7 +103,7 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 	if err != nil {
 		return err
 	}
-	owners, err := g.findOwners(ctx, sels, o, t)
+	owners, err := g.search.FindOwners(ctx, sels, o, &t.Tally.Tally)
 	if err != nil {
 		return err
 	}
@@ -139,28 +137,6 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 		}
 	}
 	return nil
-}
-
-// findOwners reads the entities of lookups, several at a time; nil for a value without an owner.
-func (g *engine) findOwners(ctx context.Context, sels []selection.Selection, o read.Options,
-	t *draft,
-) ([]*search.Found, error) {
-	found, tallies := make([]*search.Found, len(sels)), make([]draft, len(sels))
-	err := request.AtOnce(ctx, len(sels), func(ctx context.Context, i int) error {
-		if sels[i].Lookup == nil {
-			return nil
-		}
-		f, err := g.findOwner(ctx, sels[i], o, &tallies[i])
-		if errors.Is(err, search.ErrNotFound) {
-			return nil
-		}
-		found[i] = f
-		return err
-	})
-	for i := range tallies {
-		t.Tally.Tally.AddAll([]write.Tally{tallies[i].Tally.Tally})
-	}
-	return found, err
 }
 
 // findThere is findMany for selections in tables that may be missing: the result is nil for those.

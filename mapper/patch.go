@@ -288,10 +288,11 @@ func (p entityPatch) plan(m any, options []WriteOption) (*Plan, error) {
 		x, _, err := operation.NewPatch(g.env, spec, writeOptionsOf(options))
 		return g.predict(x, err)
 	}
-	if _, _, err := g.search.GuardOf(spec.Selection.Lookup); err != nil {
+	at, _, err := g.search.SomeOwner(spec.Selection)
+	if err != nil {
 		return nil, g.public(err)
 	}
-	spec.Selection, spec.Reckon = spec.Selection.Of(g.model.Schema, g.model.SomeIdentity()), true
+	spec.Selection, spec.Reckon = at, true
 	x, _, err := operation.NewPatch(g.env, spec, writeOptionsOf(options))
 	return g.predict(x, err)
 }

@@ -172,7 +172,7 @@ func (p entityPatch) part(m any) Part {
 	}
 	spec := p.spec(g)
 	if spec.Selection.Lookup != nil && spec.Selection.Fault() == nil {
-		return g.ownerPart(spec.Selection, func(owned *search.Owned) (operation.Part, error) {
+		return ownerPart(g, spec.Selection, func(owned *search.Owned) (operation.Part, error) {
 			spec := spec
 			spec.Selection, spec.Owner = owned.Selection, owned
 			return operation.Patch(g.env, spec)
@@ -182,7 +182,7 @@ func (p entityPatch) part(m any) Part {
 }
 
 // ownerPart returns the part of a transaction for the entity of a lookup.
-func (g *engine) ownerPart(sel selection.Selection, make func(*search.Owned) (operation.Part, error)) Part {
+func ownerPart(g *engine, sel selection.Selection, make func(*search.Owned) (operation.Part, error)) Part {
 	p := g.part(nil, func() (operation.Part, error) {
 		return nil, g.model.Errorf("a part by a lookup cannot be planned, since its entity is read first: load the " +
 			"entity, and use its key")
@@ -216,7 +216,7 @@ func (g *engine) saving(s *state, v any, done func(), options []WriteOption) Par
 // deleting is Mapper.DeletePart. done is called after the entity was deleted.
 func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
 	if s == nil && sel.Lookup != nil && sel.Fault() == nil {
-		return g.ownerPart(sel, func(owned *search.Owned) (operation.Part, error) {
+		return ownerPart(g, sel, func(owned *search.Owned) (operation.Part, error) {
 			return operation.DeleteOwned(g.env, owned)
 		})
 	}

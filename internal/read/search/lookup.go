@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -114,6 +115,76 @@ func (e *Engine) owns(u *schema.Unique, at item.Place, owner model.Owner, root *
 	}
 	has, ok, err := e.Model.Guard(u, root.Attributes())
 	return err == nil && ok && has.PK == at.PK
+}
+
+// WithRoot adds the root item to a selection of one entity.
+func (e *Engine) WithRoot(sel selection.Selection) selection.Selection {
+	inIndex := len(sel.Parts) > 0 && sel.Parts[0].In != nil
+	if sel.Err != nil || sel.Whole || !sel.Entity || inIndex {
+		return sel
+	}
+	entity, err := EntityOf(e.Model, sel)
+	if err != nil {
+		sel.Err = err
+		return sel
+	}
+	if entity.WithRoot {
+		return sel
+	}
+	root := selection.Range{Kind: selection.One, Low: entity.Root.SK}
+	s := e.Model.Schema
+	return sel.Join(selection.Entity(s, sel.Identity).Narrow(s, entity.Root.Table.Index, root))
+}
+
+// FindOwner reads the entity of a lookup, with its root item.
+func (e *Engine) FindOwner(ctx context.Context, sel selection.Selection, o read.Options, t *write.Tally) (found *Found,
+	err error,
+) {
+	if err := sel.Fault(); err != nil {
+		return nil, err
+	}
+	err = e.Look(ctx, sel, o, t, func(at selection.Selection, o read.Options) (*item.Image, error) {
+		if at = e.WithRoot(at); at.Err != nil {
+			return nil, at.Err
+		}
+		if found, err = e.Find(ctx, e.Protocol, at, o, t); err != nil {
+			return nil, err
+		}
+		return found.Root, nil
+	})
+	return found, err
+}
+
+// FindOwners is FindOwner of several lookups, several at a time; nil for another selection, and for a value without an
+// owner.
+func (e *Engine) FindOwners(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally) ([]*Found,
+	error,
+) {
+	found, tallies := make([]*Found, len(sels)), make([]write.Tally, len(sels))
+	err := request.AtOnce(ctx, len(sels), func(ctx context.Context, i int) error {
+		if sels[i].Lookup == nil {
+			return nil
+		}
+		f, err := e.FindOwner(ctx, sels[i], o, &tallies[i])
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		found[i] = f
+		return err
+	})
+	t.AddAll(tallies)
+	return found, err
+}
+
+// SomeOwner returns a selection like that of a lookup, of an entity whose key is unknown, for a plan. noted reports
+// that the note of the value is not read.
+func (e *Engine) SomeOwner(sel selection.Selection) (at selection.Selection, noted bool, err error) {
+	u, _, err := e.GuardOf(sel.Lookup)
+	if err != nil {
+		return sel, false, err
+	}
+	at = e.WithRoot(sel.Of(e.Model.Schema, e.Model.SomeIdentity()))
+	return at, e.Notes.IsVerified(u), at.Err
 }
 
 // Owned is the entity that has a unique value, as it was found.

@@ -258,7 +258,8 @@ func (p *Pass) value(ctx context.Context, u *schema.Unique, root *item.Image) er
 			return nil
 		}
 		if !p.Write {
-			done, err := p.compare(ctx, u, at, guard, &root, &t)
+			owner, _ := m.GuardOwner(guard)
+			done, err := p.compare(ctx, held{u, at, owner}, &root, &t)
 			if done || err != nil {
 				return err
 			}
@@ -286,21 +287,26 @@ func (p *Pass) again(ctx context.Context, root **item.Image, t *operation.Tally)
 	return changed, false, nil
 }
 
+// held is a unique value, its guard, and the owner that the guard names.
+type held struct {
+	*schema.Unique
+	guard item.Place
+	owner model.Owner
+}
+
 // compare judges a value whose guard is missing, or names another owner.
-func (p *Pass) compare(ctx context.Context, u *schema.Unique, at item.Place, guard item.Attributes, root **item.Image,
-	t *operation.Tally,
-) (done bool, err error) {
+func (p *Pass) compare(ctx context.Context, v held, root **item.Image, t *operation.Tally) (done bool, err error) {
 	changed, done, err := p.again(ctx, root, t)
 	if changed || done || err != nil {
 		return done, err
 	}
-	if owner, ok := p.Env.Model.GuardOwner(guard); ok {
-		holder, err := p.Env.OwnerOf(ctx, owner, t)
+	if v.owner.Root.PK.Type != 0 {
+		holder, err := p.Env.OwnerOf(ctx, v.owner, t)
 		if err != nil {
 			return false, err
 		}
-		if operation.Holds(p.Env.Model, u, at, owner, holder) {
-			p.duplicate(u, (*root).Place, owner.Root)
+		if operation.Holds(p.Env.Model, v.Unique, v.guard, v.owner, holder) {
+			p.duplicate(v.Unique, (*root).Place, v.owner.Root)
 			return true, nil
 		}
 	}

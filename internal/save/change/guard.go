@@ -24,8 +24,8 @@ type Guard struct {
 	New, After bool
 }
 
-// Guards returns the changes of guards for a root item that had some attributes, and has others now. A nil item does
-// not exist. Values that stay with their owner have no change.
+// Guards returns the changes of guards that go with a change of a root item, which is nil before an insert and after a
+// delete.
 func Guards(m *model.Model, before, after item.Attributes, from, to model.Owner) (all []Guard, err error) {
 	for _, u := range m.Schema.Uniques {
 		g := Guard{Model: m, Unique: u}

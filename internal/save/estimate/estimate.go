@@ -85,6 +85,18 @@ func (e *Estimator) Root() cost.Units {
 // RootRead returns the cost of a strongly consistent read of the root item.
 func (e *Estimator) RootRead() Reads { return Reads{Requests: 1, RootReads: 1, RCU: e.Root()} }
 
+// Lookup returns the cost of a load by a unique value. noted reports that the note of the value is not read.
+func (e *Estimator) Lookup(sel selection.Selection, strong, noted bool) Reads {
+	r := e.Guard(strong).Add(e.Selection(sel, strong))
+	if !noted {
+		r = r.Add(e.Guard(true))
+	}
+	// a miss, or a value that has changed its owner, is read again strongly consistent
+	r.RCU.Max *= 4
+	r.RCU = r.RCU.Add(cost.Units{If: "the value has no owner, or changes its owner"})
+	return r
+}
+
 // Guard returns the cost of a read of the guard of a unique value.
 func (e *Estimator) Guard(strong bool) Reads {
 	units := cost.Units{Min: 1, Expected: 1, Max: 2, If: "the keys are long"}

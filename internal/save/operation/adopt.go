@@ -20,7 +20,6 @@ type adopt struct {
 }
 
 // NewAdoption returns the operation that gives an entity the guard of a unique value, by its root item as it was read.
-// It also gives a root item without an incarnation one. The error is a *Taken if another entity has the value.
 func NewAdoption(env *Env, u *schema.Unique, root *item.Image) *Operation {
 	p := &adopt{common: common{env: env, harmless: always, forgettable: true}, unique: u, root: root}
 	return Transaction(env.Sender, []Part{p})
@@ -68,8 +67,7 @@ func (p *adopt) refused(ctx context.Context, _ *write.Outcome, t *Tally) (retry 
 	return true, conflict
 }
 
-// Holds reports whether an owner, whose root item is nil or as it was read, has a unique value with a guard at a place.
-// It may have expired.
+// Holds reports whether an owner, who may have expired, has the unique value of a guard.
 func Holds(m *model.Model, u *schema.Unique, guard item.Place, owner model.Owner, root *item.Image) bool {
 	if root == nil || !root.Header.Live() || !attr.Same(root.Header.Incarnation, owner.Incarnation) {
 		return false

@@ -175,8 +175,7 @@ func (x *guards) without(o *write.Outcome) write.Outcome {
 	return own
 }
 
-// look looks early at the guards that a staged insert takes at its end: a value that is taken is refused before the
-// items are put. The result decides nothing else.
+// look refuses a staged insert early if another entity has one of its values.
 func (x *guards) look(ctx context.Context, t *Tally) error {
 	for _, j := range x.joined {
 		if j.Take == nil || j.request == nil {
@@ -224,8 +223,7 @@ func (x *guards) stage(ctx context.Context, of *Operation, e *staging.Entity, pl
 	return err
 }
 
-// refused finds out why guards refused a step. The error is a *Taken if a value belongs to another entity; otherwise
-// the operation is planned again, if retry is true.
+// refused finds out why guards refused a step, and returns a *Taken if another entity has a value.
 func (x *guards) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	for i, r := range o.Requests {
 		if o.Stored == nil || o.Stored[i] == nil {
@@ -296,7 +294,7 @@ func (env *Env) OwnerOf(ctx context.Context, owner model.Owner, t *Tally) (*item
 		&t.Tally)
 }
 
-// release releases the guards of entities that were deleted. A guard that stays is free: a failure is no error.
+// release releases the guards of entities that were deleted.
 func (x *guards) release(ctx context.Context, t *Tally) {
 	for _, j := range x.joined {
 		if !j.after || ctx.Err() != nil {
@@ -305,7 +303,7 @@ func (x *guards) release(ctx context.Context, t *Tally) {
 		for _, owner := range j.releases {
 			r := j.requestFor(nil)
 			r.Expect = write.Expect{Blind: true, Terms: []attr.Condition{j.OwnedBy(*owner)}}
-			j.env.Sender.One(ctx, r, &t.Tally)
+			j.env.Sender.One(ctx, r, &t.Tally) // a guard that stays is free, so that a failure is no error
 		}
 	}
 }

@@ -54,8 +54,8 @@ var limits = []limit{
 	},
 	{
 		"lines of package internal/save/operation",
-		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4500,
-		"the write loop, its tables and three kinds of parts: changes are in change, requests in write",
+		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4900,
+		"the write loop, its tables, its kinds of parts and the guards of unique values: changes are in change, requests in write",
 	},
 	{
 		"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 50,
@@ -78,7 +78,7 @@ var limits = []limit{
 		"a reader of a save opens so many files at most",
 	},
 	{
-		"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 810,
+		"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 830,
 		"a kind of save that adds many belongs in a table or in data",
 	},
 }
