@@ -27,7 +27,7 @@ var layers = []struct {
 		"cmd/itemize", "codegen", "internal/generator", "internal/advice/discover",
 	}},
 	{"what applications import", []string{
-		"large", "large/s3store", "large/compress", "migrate", "cost/record", "cost/forecast", "tables", "mapper",
+		"large", "large/s3store", "large/compress", "migrate", "unique", "cost/record", "cost/forecast", "tables", "mapper",
 		"mapper/mapperimpl", "query", "field", "tags", "internal/advice/trace",
 	}},
 	{"migration", []string{
@@ -35,8 +35,8 @@ var layers = []struct {
 		"internal/migration/files",
 	}},
 	{"entities", []string{
-		"internal/door", "internal/save/bulk", "internal/save/operation", "internal/save/estimate",
-		"internal/read/search", "internal/model/tabledef",
+		"internal/door", "internal/save/bulk", "internal/save/adoption", "internal/save/operation",
+		"internal/save/estimate", "internal/read/search", "internal/model/tabledef",
 	}},
 	{"one entity", []string{
 		"internal/save/change", "internal/read/snapshot", "internal/save/staging", "internal/model/expr",
