@@ -23,6 +23,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 	"github.com/itemize/itemize/tables"
+	"github.com/itemize/itemize/unique"
 )
 
 type ticket struct {
@@ -283,10 +284,53 @@ func TestPermissions(t *testing.T) {
 			Patch(models.PlayerFields.Name.Set("Anna")).PatchPart(players))
 		return err
 	})
+	uniquePermissions(ctx, t, client, each, sent)
 	delete(documented, "any of the calls below")
 	if len(documented) > 0 {
 		t.Errorf("rows without a test: %v", documented)
 	}
+}
+
+// patron has a unique value.
+type patron struct {
+	_     struct{} `ddb:"table=patrons"`
+	ID    string   `ddb:"pk=PATRON#{ID}"`
+	Email string   `ddb:"sk=HEAD,unique"`
+}
+
+// uniquePermissions tests the rows of unique values.
+func uniquePermissions(ctx context.Context, t *testing.T, client *dynamodb.Client,
+	each func(row string, calls ...func() error), sent *actions,
+) {
+	t.Helper()
+	m, err := mapper.New[patron](client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range tables.Of(m) {
+		if _, err := client.CreateTable(ctx, d.Create); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := m.New(patron{ID: "1", Email: "a"})
+	each("writes of a model with unique values, in addition",
+		func() error { _, err := m.Save(ctx, e); return err },
+		func() error { e.Value.Email = "b"; _, err := m.Save(ctx, e); return err })
+	each("package unique, `itemize unique`",
+		func() error { _, err := unique.Verify(ctx, m); return err },
+		func() error { // without its guard, and with a note that is not true any more
+			_, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+				TableName: aws.String("patrons"), Key: keyOf("~unique#patron#Email#b", "guard"),
+			})
+			sent.take()
+			return err
+		},
+		func() error { _, err := unique.Verify(ctx, m); return err },
+		func() error { _, err := unique.Run(ctx, m); return err },
+		func() error {
+			_, err := unique.Drop(ctx, client, unique.Table{Name: "patrons", Hash: "PK", Range: "SK"}, "patron#Email")
+			return err
+		})
 }
 
 func bulk(ctx context.Context, m *mapper.Mapper[ticket], v ticket, options ...mapper.BulkOption) error {

@@ -1,9 +1,12 @@
 package mapper
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/tabledef"
 )
@@ -46,10 +49,12 @@ func (g *engine) TablesOf(period string) []*tabledef.Table {
 		names = append(names, g.model.Table(i, period).Name)
 	}
 	all := tabledef.Of(g.model.Schema, names)
-	if g.env.External == nil {
-		return all
+	more := slices.Collect(maps.Values(g.model.GuardTables))
+	slices.SortFunc(more, func(a, b *item.Table) int { return strings.Compare(a.Name, b.Name) })
+	if g.env.External != nil {
+		more = append(more, g.env.External.Locations.Tables()...)
 	}
-	for _, t := range g.env.External.Locations.Tables() {
+	for _, t := range more {
 		if !slices.ContainsFunc(all, func(d *tabledef.Table) bool { return d.Name == t.Name }) {
 			all = append(all, tabledef.Plain(t.Name, t.Hash, t.Range))
 		}

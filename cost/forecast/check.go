@@ -59,6 +59,11 @@ func (w Workload) Check(layouts ...Layout) error {
 			c.indexes[x.Name] = true
 		}
 	}
+	for _, name := range slices.Concat(w.Unique...) {
+		if !c.seen[name] {
+			c.bad("a unique value names %q, which the workload lacks: add it there", name)
+		}
+	}
 	for _, op := range w.Operations {
 		c.operation(op)
 	}

@@ -123,3 +123,39 @@ func TestIndexesOfLayoutsAreChecked(t *testing.T) {
 		t.Error("no error of missing sizes")
 	}
 }
+
+// A change of a unique value takes a transaction of its item and two guards, and each guard is stored.
+func TestForecastsHaveTheGuardsOfUniqueValues(t *testing.T) {
+	w := Workload{
+		Attributes: []Attribute{{Name: "email", Sizes: []int{40}}, {Name: "text", Sizes: []int{5000}}},
+		Operations: []Operation{
+			{Name: "rename", PerMonth: 1, Writes: []string{"email"}}, {Name: "edit", PerMonth: 1, Writes: []string{"text"}},
+		},
+	}
+	l := Layout{Name: "split", Items: [][]string{{"email"}, {"text"}}}
+	plain, err := w.Forecast(DefaultPrices(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Unique = [][]string{{"email"}}
+	guarded, err := w.Forecast(DefaultPrices(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{6, 5} {
+		if op := guarded[0].Operations[i]; op.OnceWCU != want {
+			t.Errorf("%s takes %v WCU, want %v", op.Name, op.OnceWCU, want)
+		}
+	}
+	if more := guarded[0].Bytes - plain[0].Bytes; more < 100 || more > 400 {
+		t.Errorf("the guards take %v bytes", more)
+	}
+	p := DefaultPrices()
+	if more, want := guarded[0].Insert-plain[0].Insert, p.Units(3, 0); more < want*0.99 || more > want*1.01 {
+		t.Errorf("the guards of an insert cost %v, want %v", more, want)
+	}
+	w.Unique = [][]string{{"mail"}}
+	if _, err := w.Forecast(DefaultPrices(), l); err == nil {
+		t.Error("a unique value of no attribute is accepted")
+	}
+}

@@ -379,6 +379,9 @@ func (m *model) once(op *modelOp, items []uint64) units {
 		if touched > 1 {
 			atomic *= 2
 		}
+		if guards := m.guards(op, s, items); guards > 0 { // a transaction of the item and its guards
+			write, atomic = write+guards, max(atomic, write+guards)
+		}
 		if op.Atomic {
 			write = atomic
 		}
@@ -394,6 +397,35 @@ func (m *model) once(op *modelOp, items []uint64) units {
 	u.wcu, u.atomic, u.index, u.rcu = u.wcu/n, u.atomic/n, u.index/n, u.rcu/n
 	u.puts, u.gets = m.requests(op)
 	return u
+}
+
+// guards returns the WCU by which an operation is more expensive because it changes unique values: the item in a
+// transaction, and for each value the guards of the old value and of the new one.
+func (m *model) guards(op *modelOp, s int, items []uint64) (wcu float64) {
+	changed := uint64(0)
+	for _, names := range m.w.Unique {
+		if set := m.set(names); set&op.writes != 0 {
+			changed |= set
+			wcu += 4
+		}
+	}
+	for i, set := range items {
+		if n := m.item(s, items, i); set&op.writes&changed != 0 && n > 0 {
+			wcu += cost.WriteUnits(n)
+		}
+	}
+	return wcu
+}
+
+// guarded adds the guards of a sample of the document.
+func (m *model) guarded(s int, add func(bytes int)) {
+	for _, names := range m.w.Unique {
+		n := 2 * m.perItem // the keys of the guard, and that of the document
+		for i := range bitsOf(m.set(names)) {
+			n += m.sizes[s][i]
+		}
+		add(n)
+	}
 }
 
 // requests returns the requests of an operation to S3.
@@ -492,6 +524,13 @@ func (m *model) store(items []uint64) (stored, bytes, wcu float64) {
 		for i := range m.w.Indexes {
 			size, _, _ := m.entry(i, s, items)
 			add(size)
+		}
+		m.guarded(s, func(bytes int) {
+			add(bytes)
+			wcu += cost.WriteUnits(bytes) // in a transaction with the first item
+		})
+		if len(m.w.Unique) > 0 {
+			wcu += cost.WriteUnits(m.item(s, items, 0))
 		}
 	}
 	n := float64(m.samples)

@@ -18,7 +18,9 @@ type Workload struct {
 	ElementOverhead int         `json:"elementOverhead,omitempty"`
 	Attributes      []Attribute `json:"attributes"`
 	Indexes         []Index     `json:"indexes,omitempty"`
-	Operations      []Operation `json:"operations"`
+	// Unique are the attributes whose values are unique, alone or several together. Each value has a guard.
+	Unique     [][]string  `json:"unique,omitempty"`
+	Operations []Operation `json:"operations"`
 }
 
 // defaultOverhead is the overhead of an item with keys PK and SK of 20 bytes each, and a version.
@@ -136,6 +138,8 @@ type Layout struct {
 	Preview map[string]int `json:"preview,omitempty"`
 	// Indexes are those of a model, which replace those of the workload; nil for those of the workload.
 	Indexes []Index `json:"indexes,omitempty"`
+	// Unique are the unique values of a model, which other layouts get by WithIndexes.
+	Unique [][]string `json:"unique,omitempty"`
 	// Sizes are exact sizes of the items, where they are known. The default is computed from the workload.
 	Sizes *Sizes `json:"sizes,omitempty"`
 	// Fields are those of a model, by attribute; nil without a model.
@@ -164,12 +168,15 @@ type Sizes struct {
 	Indexes [][][]int `json:"indexes,omitempty"`
 }
 
-// WithIndexes returns the workload with the indexes of a model that it lacks, so that its other layouts have them too.
-// Indexes of elements are left out: other layouts can have no such items.
+// WithIndexes returns the workload with the indexes and unique values of a model that it lacks, so that its other layouts
+// have them too. Indexes of elements are left out: other layouts can have no such items.
 func (w Workload) WithIndexes(l Layout) Workload {
 	has := map[string]bool{}
 	for _, x := range w.Indexes {
 		has[x.Name] = true
+	}
+	if w.Unique == nil {
+		w.Unique = l.Unique
 	}
 	w.Indexes = slices.Clone(w.Indexes)
 	for _, x := range l.Indexes {

@@ -16,6 +16,8 @@ import (
 func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string, error) {
 	none := forecast.Layout{}
 	data := e.Layout()
+	unique := data.Unique
+	data.Unique = nil // which a migration refuses
 	external, needs := storedElsewhere(&data), needsOf(&data)
 	ofAnyType(&data)
 	x, err := layout.New(data)
@@ -56,6 +58,9 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 	var more []string
 	l.Indexes, p.entries, more = m.indexes(e, itemOf)
 	notes = append(notes, more...)
+	for _, u := range unique {
+		l.Unique = append(l.Unique, u.Attributes)
+	}
 	s, err := p.sizes(m.documents())
 	if err != nil {
 		return none, nil, err

@@ -312,6 +312,10 @@ func (r *run) operation(op forecast.Operation, x *Replayed) error {
 		x.Skipped = "it writes to indexes"
 		return nil
 	}
+	if len(r.w.Unique) > 0 && len(op.Writes) > 0 {
+		x.Skipped = "it writes a document with unique values"
+		return nil
+	}
 	if op.Scan != nil {
 		return r.scan(op.Strong, &x.ConsumedRCU)
 	}

@@ -55,16 +55,23 @@ func Plain(name, hash, sort string) *Table {
 	return d
 }
 
-// PartsOf returns the tables of the parts of a model's large values, by their declared names.
+// PartsOf returns the tables of the parts of a model's large values, and of guards, by their declared names.
 func PartsOf(e *schema.Entity) []*Table {
 	var all []*Table
+	add := func(name string) {
+		if name != "" && !slices.ContainsFunc(all, func(d *Table) bool { return d.Name == name }) {
+			all = append(all, Plain(name, "PK", ""))
+		}
+	}
 	for _, it := range e.Items {
 		for _, a := range it.Attributes {
-			if l := a.Large; l != nil && l.Parts != "" &&
-				!slices.ContainsFunc(all, func(d *Table) bool { return d.Name == l.Parts }) {
-				all = append(all, Plain(l.Parts, "PK", ""))
+			if a.Large != nil {
+				add(a.Large.Parts)
 			}
 		}
+	}
+	for _, u := range e.Uniques {
+		add(u.Table)
 	}
 	return all
 }

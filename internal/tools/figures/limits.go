@@ -55,7 +55,7 @@ var limits = []limit{
 	{
 		"lines of package internal/save/operation",
 		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4900,
-		"the write loop, its tables, its parts and the guards of unique values: changes are in change, requests in write",
+		"the write loop, its tables, its parts and guards: changes are in change, requests in write",
 	},
 	{
 		"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 50,

@@ -27,8 +27,8 @@ var layers = []struct {
 		"cmd/itemize", "codegen", "internal/generator", "internal/advice/discover",
 	}},
 	{"what applications import", []string{
-		"large", "large/s3store", "large/compress", "migrate", "unique", "cost/record", "cost/forecast", "tables", "mapper",
-		"mapper/mapperimpl", "query", "field", "tags", "internal/advice/trace",
+		"large", "large/s3store", "large/compress", "migrate", "unique", "cost/record", "cost/forecast", "tables",
+		"mapper", "mapper/mapperimpl", "query", "field", "tags", "internal/advice/trace",
 	}},
 	{"migration", []string{
 		"internal/migration/protocol", "internal/advice/inspect", "internal/migration/layout",
