@@ -168,8 +168,8 @@ type Sizes struct {
 	Indexes [][][]int `json:"indexes,omitempty"`
 }
 
-// WithIndexes returns the workload with the indexes and unique values of a model that it lacks, so that its other layouts
-// have them too. Indexes of elements are left out: other layouts can have no such items.
+// WithIndexes returns the workload with the indexes and unique values of a model that it lacks, so that its other
+// layouts have them too. Indexes of elements are left out: other layouts can have no such items.
 func (w Workload) WithIndexes(l Layout) Workload {
 	has := map[string]bool{}
 	for _, x := range w.Indexes {
