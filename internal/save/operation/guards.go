@@ -86,12 +86,23 @@ func (x *guards) plan(parts []Part, sent []Requests) ([]*write.Request, error) {
 		j.request = j.requestFor(judged)
 		x.sent = append(x.sent, j.request)
 		if judged != nil && judged.expired != nil && !writes(sent, judged.expired.Place) {
-			of := &staging.Entity{Model: j.env.Model, Reserved: j.Reserved}
-			judged.kill = of.DeleteOf(judged.expired)
-			x.sent = append(x.sent, judged.kill)
+			x.expire(j, judged)
 		}
 	}
 	return x.sent, nil
+}
+
+// expire adds the delete of the root item of an owner that has expired.
+func (x *guards) expire(j *joinedGuard, judged *judgment) {
+	at := placeOf(judged.expired.Place)
+	same := func(r *write.Request) bool { return placeOf(r.Place) == at } // it had several of the values
+	if i := slices.IndexFunc(x.sent, same); i >= 0 {
+		judged.kill = x.sent[i]
+		return
+	}
+	of := &staging.Entity{Model: j.env.Model, Reserved: j.Reserved}
+	judged.kill = of.DeleteOf(judged.expired)
+	x.sent = append(x.sent, judged.kill)
 }
 
 // writes reports whether a part writes an item.
@@ -296,14 +307,30 @@ func (env *Env) OwnerOf(ctx context.Context, owner model.Owner, t *Tally) (*item
 
 // release releases the guards of entities that were deleted.
 func (x *guards) release(ctx context.Context, t *Tally) {
-	for _, j := range x.joined {
-		if !j.after || ctx.Err() != nil {
-			continue
-		}
-		for _, owner := range j.releases {
-			r := j.requestFor(nil)
-			r.Expect = write.Expect{Blind: true, Terms: []attr.Condition{j.OwnedBy(*owner)}}
-			j.env.Sender.One(ctx, r, &t.Tally) // a guard that stays is free, so that a failure is no error
+	for _, r := range x.releases() {
+		if ctx.Err() == nil {
+			r.sender.One(ctx, r.Request, &t.Tally) // a guard that stays is free, so that a failure is no error
 		}
 	}
+}
+
+// releaseRequest is the delete of the guard of an entity that was deleted.
+type releaseRequest struct {
+	*write.Request
+	sender *write.Sender
+}
+
+// releases returns the deletes of the guards that no other part takes.
+func (x *guards) releases() (all []releaseRequest) {
+	for _, j := range x.joined {
+		for _, owner := range j.releases {
+			if !j.after {
+				continue
+			}
+			r := j.requestFor(nil)
+			r.Expect = write.Expect{Blind: true, Terms: []attr.Condition{j.OwnedBy(*owner)}}
+			all = append(all, releaseRequest{r, j.env.Sender})
+		}
+	}
+	return all
 }

@@ -461,7 +461,8 @@ type Prediction struct {
 	Alternatives func() []write.Alternative // nil for none
 	// Undeclared is the price of secondary indexes that the models do not declare, in WCU.
 	Undeclared cost.Units
-	// Guards is the price of guards that are not known before the root item was read, in WCU.
+	// Guards is the price of guards in addition to those of the plan, in WCU: of a patch before the root item was read,
+	// and of a delete, which releases them afterwards.
 	Guards cost.Units
 	// Retry says why a patch may have to send a second request, "" if it does not.
 	Retry string
@@ -484,6 +485,10 @@ func (x *Operation) Predict() (*Prediction, error) {
 		return nil, err
 	}
 	out := &Prediction{Plan: plan, Alternatives: x.sent[0].alternatives(plan)}
+	for _, r := range x.guards.releases() {
+		out.Guards = out.Guards.Add(r.Units())
+		out.Reads.Requests++
+	}
 	var models []*Env
 	for i, p := range x.parts {
 		if x.sent[i].Missing {

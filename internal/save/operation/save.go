@@ -179,6 +179,11 @@ func (p *save) reads(plan *write.Plan) (estimate.Reads, error) {
 	if err != nil {
 		return r, err
 	}
+	for _, g := range p.diff.Guards {
+		if plan.Mode == write.Staged && g.Take != nil { // the early look
+			r = r.Add(p.env.Estimate.Guard(true))
+		}
+	}
 	former, _, err := p.former()
 	for _, d := range p.entity.moved {
 		former = append(former, p.env.Model.Identity(d.Old))

@@ -136,7 +136,7 @@ func duplicates(all []*write.Request) (errs change.Faults) {
 		if f := first[at]; f != nil {
 			errs = append(errs, model.Usagef("mapper: two parts of the transaction write or check %s (%s.%s and "+
 				"%s.%s), but DynamoDB takes an item once: change it in one part",
-				r.Place, f.Label, f.Field, r.Label, r.Field))
+				r.Target(), f.Label, f.Field, r.Label, r.Field))
 			continue
 		}
 		first[at] = r

@@ -88,7 +88,10 @@ func TestUniqueValuesHaveOneOwner(t *testing.T) {
 		t.Errorf("a save of another field took %v WCU, want 1", r.Consumed.WCU)
 	}
 	kit.Must(m.DeleteByKey(ctx, m.Key("2")))(t)
-	kit.Must(m.Delete(ctx, ann))(t)
+	plan := kit.Must(m.PlanDelete(ann))(t)
+	if r := kit.Must(m.Delete(ctx, ann))(t); r.Consumed.WCU != 3 || plan.WCU.Max != 3 || plan.WCU.Min != 3 {
+		t.Errorf("a delete took %v WCU, planned %v, want 3", r.Consumed.WCU, plan.WCU)
+	}
 	if got := guardKeys(t, table); len(got) != 0 {
 		t.Errorf("guards after deletes: %q", got)
 	}
@@ -214,4 +217,20 @@ func TestBulkLoadsTakeUniqueValues(t *testing.T) {
 	if err := kit.Err(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite())); err == nil {
 		t.Error("Overwrite is accepted")
 	}
+}
+
+// An owner that has expired and has several of the values is deleted once.
+func TestAllUniqueValuesOfAnExpiredOwnerAreFree(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table), mapper.ExpiryMargin(0)))(t)
+	ended := time.Now().Add(-time.Hour)
+	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "a", Tenant: "t", Nick: "n", Ends: ended})))(t)
+	kit.Must(m.Save(ctx, m.New(player{ID: "2", Email: "a", Tenant: "t", Nick: "n"})))(t)
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "3", Tenant: "t", Nick: "n"}))), "2")
+	// With the margin of a slow clock the owner still has it.
+	slow := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	kit.Must(m.Save(ctx, m.New(player{ID: "4", Email: "b", Ends: time.Now().Add(-time.Minute)})))(t)
+	wantTaken(t, kit.Err(slow.Save(ctx, slow.New(player{ID: "5", Email: "b"}))), "4")
 }
