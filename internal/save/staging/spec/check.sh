@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla, Expiry.tla and Large.tla with TLC:
+# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla, Expiry.tla, Large.tla and Unique.tla with TLC:
 #
 #	check.sh small     what .ci/run checks: the small ones hold
 #	check.sh all       what .ci/full checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
@@ -60,6 +60,7 @@ module() {
 	Expiry*) echo Expiry ;;
 	Rollback*) echo Rollback ;;
 	Carry*) echo Carry ;;
+	Unique*) echo Unique ;;
 	*) echo Staging ;;
 	esac
 }
@@ -223,6 +224,26 @@ large() {
 	fails LargeWithoutReaderKnowsDead NoFalseAlarm
 }
 
+unique() {
+	holds Unique
+	holds UniqueAdoption
+	holds UniqueLate
+	holds UniqueLostCrash
+	fails UniqueWithoutIncarnation Guarded
+	fails UniqueWithoutRootAfterGuard OneOwner
+	fails UniqueWithoutDeletesExpired Guarded
+	fails UniqueWithoutGuardVersion OneOwner
+	fails UniqueWithoutGuardAtEnd OneOwner
+	fails UniqueWithoutOldInSame Guarded
+	fails UniqueWithoutReleaseAfterRoot Guarded
+	fails UniqueWithoutReleaseLiveOnly Guarded
+	fails UniqueWithoutReleaseOwnOnly Guarded
+	fails UniqueWithoutMoveGuard Guarded
+	fails UniqueWithoutLookTwice LookupTrue
+	fails UniqueWithoutReadFirst Guarded
+	fails UniqueWithoutValueCounts TakenIsTrue
+}
+
 case ${1:-two} in
 all)
 	side_by_side=yes
@@ -233,6 +254,7 @@ all)
 	updates
 	expiry
 	large
+	unique
 	;;
 small)
 	side_by_side=yes
@@ -247,6 +269,8 @@ three)
 	holds CarryThree
 	holds CarryBareMovers
 	holds MigrationThreeDeletes
+	holds UniqueThree
+	holds UniqueThreeB
 	;;
 migration) migration ;;
 rollback) rollback ;;
@@ -261,10 +285,12 @@ faults)
 	holds MigrationFaults
 	holds RollbackMovers
 	holds RollbackRounds
+	holds UniqueFaults
 	;;
 updates) updates ;;
 expiry) expiry ;;
 large) large ;;
+unique) unique ;;
 largeall)
 	holds LargeFaults
 	holds LargeThree
