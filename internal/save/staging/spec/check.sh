@@ -229,19 +229,38 @@ unique() {
 	holds UniqueAdoption
 	holds UniqueLate
 	holds UniqueLostCrash
+	holds UniqueFields
+	holds UniqueFieldsEmpty
+	holds UniqueFieldsFaults
+	holds UniqueFieldsAdoption
+	holds UniqueMoves
+	holds UniqueMovesFaults
+	holds UniqueUndo
+	holds UniqueLookups
+	holds UniqueLookupsThree
 	fails UniqueWithoutIncarnation Guarded
 	fails UniqueWithoutRootAfterGuard OneOwner
 	fails UniqueWithoutDeletesExpired Guarded
 	fails UniqueWithoutGuardVersion OneOwner
+	fails UniqueWithoutNewVersion OneOwner
 	fails UniqueWithoutGuardAtEnd OneOwner
+	fails UniqueWithoutUndoRootFirst Whole
 	fails UniqueWithoutOldInSame Guarded
 	fails UniqueWithoutReleaseAfterRoot Guarded
 	fails UniqueWithoutReleaseLiveOnly Guarded
 	fails UniqueWithoutReleaseOwnOnly Guarded
 	fails UniqueWithoutMoveGuard Guarded
-	fails UniqueWithoutLookTwice LookupTrue
+	fails UniqueWithoutMoveRenews Guarded
+	fails UniqueWithoutMoveTakes Guarded
 	fails UniqueWithoutReadFirst Guarded
 	fails UniqueWithoutValueCounts TakenIsTrue
+	fails UniqueWithoutEachField Guarded
+	fails UniqueWithoutJudgesEach OneOwner
+	fails UniqueWithoutDeletesEachExpired Guarded
+	fails UniqueWithoutLookTwice LookupTrue
+	fails UniqueWithoutMissReadsStrongly LookupTrue
+	fails UniqueWithoutLooksStrongly LookupTrue
+	fails UniqueWithoutFoundHasValue LookupTrue
 }
 
 case ${1:-two} in
@@ -258,7 +277,7 @@ all)
 	;;
 small)
 	side_by_side=yes
-	for config in AddsUpdates Adds CarryBare Carry Expiry Updates UpdatesTransactional Rollback; do holds $config; done
+	for config in AddsUpdates Adds CarryBare Carry Expiry Updates UpdatesTransactional Rollback UniqueLookups UniqueMovesFaults; do holds $config; done
 	;;
 two) staging ;;
 carry) carry ;;
@@ -271,6 +290,7 @@ three)
 	holds MigrationThreeDeletes
 	holds UniqueThree
 	holds UniqueThreeB
+	holds UniqueFieldsThree
 	;;
 migration) migration ;;
 rollback) rollback ;;
