@@ -6,42 +6,45 @@
 EXTENDS Naturals, FiniteSets, Sequences, TLC
 
 CONSTANTS NActors, Kinds, Starts, Ttl, MaxLost, MaxLate, MaxCrash, Final, Adoption,
-    Fields,  \* the unique fields of an entity: {1} or {1, 2}
-    Inserts, \* the values that inserts write: functions of the field, 0 for an empty value
-    Changes, \* and changes: also Keep
-    Adopted, \* in a run of adoption: the fields that were unique before
-    Parts,   \* staged inserts have an item in addition to the root item
-    Eventual,     \* lookups read guard and root item eventually consistent first
-    Incarnation,      \* a guard names the incarnation of its owner, and a judge compares it
-    RootAfterGuard,   \* a judge reads the owner's root item after the guard
-    DeletesExpired,   \* an actor that takes a value from an expired root item deletes that in the same transaction
-    GuardVersion,     \* an actor takes a guard on condition of its version
-    GuardAtEnd,       \* a staged insert takes its guards in the transaction that makes the root item live
-    OldInSame,        \* a change deletes the guards of old values in its own transaction
-    ReleaseAfterRoot, \* a delete releases guards after it has deleted or marked the root item
-    ReleaseLiveOnly,  \* and only if it has seen the root item live: a claim that is sent again has the same incarnation
-    ReleaseOwnOnly,   \* and only if they still name the owner's incarnation
-    MoveGuard,        \* a move writes the guards of the new key
-    LookTwice,        \* a lookup that finds no owner reads the guard again
-    ReadFirst,        \* a patch of a unique field reads the root item first
-    ValueCounts,      \* a guard is free if its owner has another value
-    NewVersion,       \* every take writes a new version, even if the guard is the taker's own
-    MoveRenews,       \* a moved entity has a new incarnation
-    MoveTakes,        \* a move whose guard belongs to another entity judges it, as other writers do
-    EachField,        \* a write takes and releases the guards of each field that it changes
-    JudgesEach,       \* an actor judges each guard in the way
+    Fields,     \* the unique fields of an entity: {1} or {1, 2}
+    Inserts,    \* the values that inserts write: functions of the field, 0 for an empty value
+    Changes,    \* and changes: also Keep
+    Adopted,    \* in a run of adoption: the fields that were unique before
+    TwoWriters, \* and two writers at the same time as the pass
+    Parts,      \* staged and bulk inserts have an item in addition to the root item
+    Eventual,   \* lookups read guard and root item eventually consistent first
+    \* The conditions:
+    Incarnation,        \* a guard names the incarnation of its owner, and a judge compares it
+    RootAfterGuard,     \* a judge reads the owner's root item after the guard
+    DeletesExpired,     \* an actor that takes a value from an expired root item deletes that in the same transaction
+    GuardVersion,       \* an actor takes a guard on condition of its version
+    GuardAtEnd,         \* a staged insert takes its guards in the transaction that makes the root item live
+    OldInSame,          \* a change deletes the guards of old values in its own transaction
+    ReleaseAfterRoot,   \* a delete releases guards after it has deleted or marked the root item
+    ReleaseLiveOnly,    \* and only if it has seen the root item live: a claim that is sent again has the same incarnation
+    ReleaseOwnOnly,     \* and only if they still name the owner's incarnation
+    MoveGuard,          \* a move writes the guards of the new key
+    LookTwice,          \* a lookup that finds no owner reads the guard again
+    ReadFirst,          \* a patch of a unique field reads the root item first
+    ValueCounts,        \* a guard is free if its owner has another value
+    NewVersion,         \* every take writes a new version, even if the guard is the taker's own
+    MoveRenews,         \* a moved entity has a new incarnation
+    MoveTakes,          \* a move whose guard belongs to another entity judges it, as other writers do
+    EachField,          \* a write takes and releases the guards of each field that it changes
+    JudgesEach,         \* an actor judges each guard in the way
     DeletesEachExpired, \* and deletes each expired root item
-    UndoRootFirst,    \* an insert that is undone deletes its root item before its other items
+    KeepsUnresolved,    \* a bulk insert keeps its other items if the transaction of its root item may still arrive
+    UndoRootFirst,      \* an insert that is undone deletes its root item before its other items
     MissReadsStrongly,  \* a lookup that finds no guard in an eventually consistent read reads it again
-    LooksStrongly,    \* a lookup that finds no owner in eventually consistent reads reads guard and root item again
-    FoundHasValue     \* a lookup compares the value of the root item
+    LooksStrongly,      \* a lookup that finds no owner in eventually consistent reads reads guard and root item again
+    FoundHasValue       \* a lookup compares the value of the root item
 
 Keys == {1, 2, 3}
 Vals == {1, 2}
 GuardKeys == Fields \X Vals
 Empty == 0
 Keep == 3 \* a change leaves the field as it is
-AllKinds == <<"insert", "staged", "change", "patch", "touch", "delete", "delkey", "unread", "move", "replace", "return",
+AllKinds == <<"insert", "staged", "bulk", "change", "patch", "touch", "delete", "delkey", "unread", "move", "replace", "return",
               "swap", "lookup", "untagged", "backfill">>
 
 VARIABLES root, guard, parts, applied, late, left, me, run, hist, past
@@ -298,6 +301,25 @@ Staged(p) ==
        \/ JudgeGuard(p, IF GuardAtEnd THEN "golive" ELSE "guard", p)
        \/ Undo(p)
 
+\* A bulk insert puts its other item first. The last transaction inserts the root item, and takes the guards.
+Bulk(p) ==
+    LET m == me[p]
+        i == root[K(p)]
+        new == Root(p, Token(p, m.n), "live", V(p))
+        undo == [m EXCEPT !.pc = "undo"]
+    IN \/ m.pc = "start" /\ Part(p, parts \union {p}, [m EXCEPT !.pc = "put"])
+       \/ m.pc = "put" /\ Send(p, [t |-> Token(p, m.n), r |-> (K(p) :> RW(m.rc, m.rv, new)) @@ DeleteExpired(p),
+                                   g |-> Take(p, K(p), p, "absent", Free)],
+                               Done(m, "ok"),
+                               IF i.a = p /\ i.st = "live" THEN Done(m, "ok")
+                               ELSE IF m.unresolved /\ KeepsUnresolved THEN Done(m, "unknown")
+                               ELSE IF Seen(i) THEN undo
+                               ELSE JudgeAgain(p, Over(m, i), "absent", Free),
+                               [m EXCEPT !.unresolved = TRUE])
+       \/ JudgeGuard(p, "put", p)
+       \/ m.pc = "taken" /\ Go(p, undo)
+       \/ m.pc = "undo" /\ Part(p, parts \ {p}, Done(m, IF m.todo = {} THEN "exists" ELSE "taken"))
+
 \* Changes values of a loaded entity. A patch does the same, and reads again if another writer was faster.
 Load(p) ==
     /\ me[p].pc = "start"
@@ -495,6 +517,7 @@ Step(p) ==
     /\ LET x == Who(p).kind IN
        \/ x = "insert" /\ Insert(p)
        \/ x = "staged" /\ Staged(p)
+       \/ x = "bulk" /\ Bulk(p)
        \/ x \in {"change", "patch"} /\ Change(p)
        \/ x = "touch" /\ Touch(p)
        \/ x = "delete" /\ Delete(p)
@@ -527,7 +550,7 @@ Collect == \E k \in Keys :
     /\ UNCHANGED <<guard, parts, applied, late, left, me, run>>
 
 \* The values that actors of a kind can have.
-ValuesOf(kind) == CASE kind \in {"insert", "staged", "replace"} -> Inserts
+ValuesOf(kind) == CASE kind \in {"insert", "staged", "bulk", "replace"} -> Inserts
                     [] kind \in {"change", "patch", "untagged"} -> Changes
                     [] kind = "lookup" -> {Each(v) : v \in Vals}
                     [] OTHER -> {Each(1)}
@@ -539,13 +562,21 @@ Finish == \E v \in Inserts :
     /\ me' = me @@ (8 :> Fresh) /\ run' = [run EXCEPT !.cast = run.cast @@ (8 :> [kind |-> "insert", k |-> 3, v |-> v])]
     /\ late' = {} /\ left' = [lost |-> 0, late |-> 0, crash |-> 0, exp |-> 0]
     /\ UNCHANGED <<root, guard, parts, applied>>
-\* When the programs without the tag have stopped, a pass of the backfill runs, and at the same time a writer with the tag.
-Pass == \E x \in {"insert", "change", "move", "delete"}, k \in {1, 2} : \E v \in ValuesOf(x) :
-    /\ Adoption /\ AllDone /\ 6 \notin DOMAIN me /\ (x = "insert" => k = 2)
-    /\ me' = me @@ (6 :> Fresh) @@ (7 :> Fresh) @@ (8 :> Fresh) @@ (9 :> Fresh)
+\* The order of actors in a cast.
+Index(x) == CHOOSE i \in 1 .. Len(AllKinds) : AllKinds[i] = x
+Num(a) == 1000 * Index(a.kind) + 100 * a.k + 10 * a.v[1] + (IF 2 \in Fields THEN a.v[2] ELSE 0)
+
+\* When the programs without the tag have stopped, a pass of the backfill runs, and at the same time one or two writers
+\* with the tag.
+Writers == UNION {[kind : {x}, k : IF x = "insert" THEN {3} ELSE {1, 2}, v : ValuesOf(x)] :
+                  x \in {"insert", "change", "move", "delete"}}
+Pass == \E w, other \in Writers :
+    /\ Adoption /\ AllDone /\ 6 \notin DOMAIN me /\ (IF TwoWriters THEN Num(w) <= Num(other) ELSE w = other)
     /\ LET backfill(at) == [kind |-> "backfill", k |-> at, v |-> Each(1)]
-           writer == [kind |-> x, k |-> IF x = "insert" THEN 3 ELSE k, v |-> v]
-       IN run' = [run EXCEPT !.cast = @ @@ (6 :> backfill(1)) @@ (7 :> backfill(2)) @@ (9 :> backfill(3)) @@ (8 :> writer)]
+           one == (6 :> backfill(1)) @@ (7 :> backfill(2)) @@ (9 :> backfill(3)) @@ (8 :> w)
+           all == IF TwoWriters THEN one @@ (5 :> other) ELSE one
+       IN /\ run' = [run EXCEPT !.cast = @ @@ all]
+          /\ me' = me @@ [p \in DOMAIN all |-> Fresh]
     /\ late' = {} /\ left' = [left EXCEPT !.lost = 0, !.late = 0, !.crash = 0]
     /\ UNCHANGED <<root, guard, parts, applied>>
 
@@ -555,7 +586,7 @@ NextCore == Arrive \/ Expire \/ Collect \/ Finish \/ Pass \/ \E p \in DOMAIN me 
 Now(roots, val) == [f \in Fields |->
     LET own == {k \in Keys : Owns(roots[k], f, val[f])}
     IN [own |-> {<<k, roots[k].a>> : k \in own}, free |-> own = {}]]
-Watched == {"lookup", "insert", "staged", "change", "patch", "replace"}
+Watched == {"lookup", "insert", "staged", "bulk", "change", "patch", "replace"}
 HistNext == hist' = [p \in DOMAIN me' |->
     LET now == Now(root', run'.cast[p].v)
     IN IF p \notin DOMAIN hist THEN now
@@ -569,10 +600,8 @@ PastNext == past' = IF ~Eventual THEN past
 
 Next == NextCore /\ HistNext /\ PastNext
 
-Index(x) == CHOOSE i \in 1 .. Len(AllKinds) : AllKinds[i] = x
 KeysOf(kind) == IF kind \in {"swap", "lookup", "return"} THEN {1} ELSE {1, 2}
 Actors == UNION {[kind : {x}, k : KeysOf(x), v : ValuesOf(x)] : x \in Kinds}
-Num(a) == 1000 * Index(a.kind) + 100 * a.k + 10 * a.v[1] + (IF 2 \in Fields THEN a.v[2] ELSE 0)
 Casts == {c \in [1 .. NActors -> Actors] : \A i, j \in 1 .. NActors : i < j => Num(c[i]) <= Num(c[j])}
 
 Init ==
@@ -607,9 +636,9 @@ LookupTrue == ~Adoption => \A p \in DOMAIN me : Who(p).kind = "lookup" =>
     /\ me[p].res = "notfound" => hist[p][1].free
 \* A live entity has all its items.
 Whole == Parts => \A k \in Keys :
-    root[k].st = "live" /\ root[k].a \in DOMAIN me /\ Who(root[k].a).kind = "staged" => root[k].a \in parts
+    root[k].st = "live" /\ root[k].a \in DOMAIN me /\ Who(root[k].a).kind \in {"staged", "bulk"} => root[k].a \in parts
 \* A refused insert is not stored.
-RefusedIsNotStored == \A p \in DOMAIN me : Who(p).kind \in {"insert", "staged"} /\ me[p].res \in {"taken", "refused", "exists"} =>
+RefusedIsNotStored == \A p \in DOMAIN me : Who(p).kind \in {"insert", "staged", "bulk"} /\ me[p].res \in {"taken", "refused", "exists"} =>
     \A k \in Keys : root[k].st = "live" => root[k].a # p
 \* An actor that runs alone gets values without owner, and is refused one with an owner.
 AloneSucceeds == ~Adoption /\ 8 \in DOMAIN me /\ me[8].pc = "done" => me[8].res \in {"ok", "taken"}

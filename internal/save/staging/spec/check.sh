@@ -245,6 +245,7 @@ unique() {
 	fails UniqueWithoutNewVersion OneOwner
 	fails UniqueWithoutGuardAtEnd OneOwner
 	fails UniqueWithoutUndoRootFirst Whole
+	fails UniqueWithoutKeepsUnresolved Whole
 	fails UniqueWithoutOldInSame Guarded
 	fails UniqueWithoutReleaseAfterRoot Guarded
 	fails UniqueWithoutReleaseLiveOnly Guarded
@@ -291,6 +292,7 @@ three)
 	holds UniqueThree
 	holds UniqueThreeB
 	holds UniqueFieldsThree
+	holds UniqueAdoptionTwo
 	;;
 migration) migration ;;
 rollback) rollback ;;
