@@ -70,6 +70,8 @@ type personActor struct {
 	ctx  context.Context
 	net  *explore.Transport
 	m    *mapper.Mapper[person]
+	// unwatched reports that the client does not pass on the options of calls.
+	unwatched bool
 }
 
 func (x *people) mapperOf(client mapper.Client) *mapper.Mapper[person] {
@@ -88,7 +90,8 @@ func (a *personActor) call(o *personOp, do func(ctx context.Context) error) erro
 	o.from = len(a.moments) - 1
 	a.run.Trace = append(a.run.Trace, "  "+o.what)
 	o.err = do(context.WithValue(a.ctx, opKey{}, o))
-	o.to, o.certain, o.crashed = len(a.moments)-1, !a.net.Faulty && !a.net.Refused, a.net.Crashed()
+	o.to, o.crashed = len(a.moments)-1, a.net.Crashed()
+	o.certain = !a.net.Faulty && !a.net.Refused && !a.unwatched
 	a.run.Trace = append(a.run.Trace, fmt.Sprintf("  %s ends: %v", o.what, o.err))
 	a.ops = append(a.ops, o)
 	a.judge(o)
@@ -98,6 +101,12 @@ func (a *personActor) call(o *personOp, do func(ctx context.Context) error) erro
 // values draws the values of an entity.
 func (a *personActor) values() owned {
 	o := owned{email: pick(a.Rand, a.emails), tenant: pick(a.Rand, a.tenants)}
+	if a.narrow {
+		if slices.Contains(a.kinds, "save") && a.IntN(3) == 0 {
+			o.email = ""
+		}
+		return owned{email: o.email}
+	}
 	if a.IntN(3) == 0 {
 		o.email = ""
 	}
@@ -108,7 +117,14 @@ func (a *personActor) values() owned {
 }
 
 func (a *personActor) until() time.Time {
-	return pick(a.Rand, []time.Time{{}, {}, {}, a.now.Add(30 * time.Minute)})
+	n := 4
+	if slices.Contains(a.kinds, "tick") {
+		n = 2
+	}
+	if a.IntN(n) > 0 {
+		return time.Time{}
+	}
+	return a.now.Add(30 * time.Minute)
 }
 
 // wanting reports whether values are in the way of an entity's.
@@ -177,7 +193,7 @@ func (a *personActor) change(v *person) {
 	case 3:
 		v.Email, v.Tenant, v.Nick = o.email, o.tenant, o.nick
 	}
-	if a.IntN(6) == 0 {
+	if a.IntN(4) == 0 {
 		v.Until = a.until()
 	}
 }
@@ -506,12 +522,22 @@ var personKinds = []string{
 	"insert", "save", "update", "patch", "delete", "move", "swap", "replace", "find", "tick", "expire",
 }
 
+// narrowKinds are the calls of runs with one value.
+var narrowKinds = [][]string{
+	{"insert", "delete"},
+	{"insert", "insert", "delete", "tick", "expire"},
+	{"insert", "save", "tick"},
+	{"insert", "save", "patch", "find"},
+	{"insert", "move", "replace", "delete", "find"},
+}
+
 // acting returns an actor.
 func (x *people) acting(name string, r *rand.Rand, do func(a *personActor)) explore.Actor {
 	a := &personActor{people: x, Rand: rand.New(rand.NewPCG(r.Uint64(), 1)), name: name}
-	attempts := 1 + r.IntN(3)
+	s := setup{Attempts: 1 + r.IntN(3), Unwatched: r.IntN(8) == 0 && name != "end"} // whose refusals have to be certain
+	a.unwatched = s.Unwatched
 	return explore.Actor{Name: name, Do: func(ctx context.Context, net *explore.Transport) {
-		a.ctx, a.net, a.m = ctx, net, x.mapperOf(newClient(x.lab.base, net, setup{Attempts: attempts}))
+		a.ctx, a.net, a.m = ctx, net, x.mapperOf(newClient(x.lab.base, net, s))
 		do(a)
 	}}
 }
@@ -564,8 +590,11 @@ func newPeople(l *lab, r *rand.Rand) *people {
 	if x.stale {
 		x.kinds = append(x.kinds, "find", "find")
 	}
-	if r.IntN(8) == 0 {
+	switch r.IntN(8) {
+	case 0:
 		x.kinds = personKinds
+	case 1, 2, 3:
+		x.narrow, x.emails, x.kinds = true, x.emails[:1], pick(r, narrowKinds)
 	}
 	x.model = door.Mapper.Model(x.mapperOf(l.base()))
 	return x

@@ -81,6 +81,8 @@ type people struct {
 	// kinds are the calls of this run. Staged ones are drawn of 3, and of 2 for inserts.
 	kinds  []string
 	staged int
+	// narrow reports that all entities want one value.
+	narrow bool
 	// emails, tenants and nicks are all that entities have, and now is the time of all clocks.
 	emails, tenants, nicks []string
 	now                    time.Time
@@ -201,7 +203,7 @@ func (x *people) explain(o *personOp, before, after moment) {
 	for _, id := range x.ids {
 		was, is := before.roots[id], after.roots[id]
 		was.expired, is.expired = false, false
-		if o != nil && o.parts > 0 && !was.live && is.live {
+		if o != nil && o.parts > 0 && !was.live && after.roots[id].is() {
 			x.whole(id, o)
 		}
 		if was == is || !was.live && !is.live || before.roots[id].expired && !is.live {
