@@ -287,7 +287,7 @@ func (x *guards) judge(ctx context.Context, j *joinedGuard, stored item.Attribut
 		x.judged[at] = &judgment{stored: stored}
 	case j.Reserved.Replaceable(root.Attributes(), j.Now()):
 		x.judged[at] = &judgment{stored: stored, expired: root}
-	case owner.Same(*j.Take):
+	case placeOf(owner.Root) == placeOf(j.Take.Root): // the same transaction requires its state
 		x.judged[at] = &judgment{stored: stored}
 	default:
 		return false, &Taken{

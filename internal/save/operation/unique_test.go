@@ -219,18 +219,89 @@ func TestBulkLoadsTakeUniqueValues(t *testing.T) {
 	}
 }
 
-// An owner that has expired and has several of the values is deleted once.
-func TestAllUniqueValuesOfAnExpiredOwnerAreFree(t *testing.T) {
+// An owner that has expired counts until the margin of slow clocks has passed.
+func TestOwnersThatExpiredLatelyCount(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := testengine.Table(t, "PK:S", "SK:S")
-	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table), mapper.ExpiryMargin(0)))(t)
-	ended := time.Now().Add(-time.Hour)
-	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "a", Tenant: "t", Nick: "n", Ends: ended})))(t)
-	kit.Must(m.Save(ctx, m.New(player{ID: "2", Email: "a", Tenant: "t", Nick: "n"})))(t)
-	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "3", Tenant: "t", Nick: "n"}))), "2")
-	// With the margin of a slow clock the owner still has it.
-	slow := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	kit.Must(m.Save(ctx, m.New(player{ID: "4", Email: "b", Ends: time.Now().Add(-time.Minute)})))(t)
-	wantTaken(t, kit.Err(slow.Save(ctx, slow.New(player{ID: "5", Email: "b"}))), "4")
+	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "5", Email: "b"}))), "4")
+}
+
+// An entity is not in the way of its own values: an insert of a key that exists is ErrExists.
+func TestInsertsOfAKeyThatExistsAreNotTaken(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table)))(t)
+	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "a", Tenant: "t", Nick: "n"})))(t)
+	b := m.New(player{ID: "2", Email: "b"})
+	kit.Must(m.Save(ctx, b))(t)
+	again := func() *mapper.Entity[player] {
+		return m.New(player{ID: "1", Email: "a", Tenant: "t", Nick: "n", Notes: []playerNote{{N: 1}}})
+	}
+	moved := b.Value
+	moved.ID, moved.Email = "1", "a"
+	b.Value = moved
+	for name, err := range map[string]error{
+		"alone":          kit.Err(m.Save(ctx, again())),
+		"staged":         kit.Err(m.Save(ctx, again(), mapper.Staged())),
+		"in transaction": kit.Err(mapper.Transact(ctx, m.SavePart(again()), m.SavePart(m.New(player{ID: "3"})))),
+		"move":           kit.Err(m.Save(ctx, b, mapper.Move())),
+	} {
+		if !errors.Is(err, mapper.ErrExists) || errors.Is(err, mapper.ErrTaken) {
+			t.Errorf("%s: %v, want ErrExists", name, err)
+		}
+	}
+}
+
+// Several values of one expired owner are taken in one transaction, which deletes its root item once.
+func TestAllValuesOfAnExpiredOwnerAreFree(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, take := range map[string]func(m *mapper.Mapper[player], ids *player) (*mapper.Receipt, error){
+		"insert": func(m *mapper.Mapper[player], p *player) (*mapper.Receipt, error) {
+			return m.Save(ctx, m.New(*p))
+		},
+		"staged insert": func(m *mapper.Mapper[player], p *player) (*mapper.Receipt, error) {
+			p.Notes = []playerNote{{N: 1}}
+			return m.Save(ctx, m.New(*p), mapper.Staged())
+		},
+		"save": func(m *mapper.Mapper[player], p *player) (*mapper.Receipt, error) {
+			e := m.New(player{ID: p.ID})
+			kit.Must(m.Save(ctx, e))(t)
+			e.Value = *p
+			return m.Save(ctx, e)
+		},
+		"patch": func(m *mapper.Mapper[player], p *player) (*mapper.Receipt, error) {
+			kit.Must(m.Save(ctx, m.New(player{ID: p.ID, Tenant: p.Tenant})))(t)
+			set := handmade.EntityOf(m.Key(p.ID)).Patch(playerEmail.Set(p.Email), playerNick.Set(p.Nick))
+			return set.Exec(ctx, m)
+		},
+		"two parts": func(m *mapper.Mapper[player], p *player) (*mapper.Receipt, error) {
+			q := player{ID: "3", Email: p.Email}
+			p.Email = ""
+			return mapper.Transact(ctx, m.SavePart(m.New(*p)), m.SavePart(m.New(q)))
+		},
+		"the same key in another part": func(m *mapper.Mapper[player], p *player) (*mapper.Receipt, error) {
+			return mapper.Transact(ctx, m.SavePart(m.New(*p)), m.SavePart(m.New(player{ID: "1", Name: "new"})))
+		},
+	} {
+		table := testengine.Table(t, "PK:S", "SK:S")
+		m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table), mapper.ExpiryMargin(0)))(t)
+		old := player{ID: "1", Email: "a", Tenant: "t", Nick: "n", Ends: time.Now().Add(-time.Hour)}
+		kit.Must(m.Save(ctx, m.New(old)))(t)
+		if _, err := take(m, &player{ID: "2", Email: "a", Tenant: "t", Nick: "n"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		root := kit.NewForeign(t, table).Get("PLAYER#1", "HEAD")
+		if root != nil && kit.Text(root["Name"]) != "new" {
+			t.Errorf("%s: the expired owner exists", name)
+		}
+		if got := guardKeys(t, table); len(got) != 2 {
+			t.Errorf("%s: guards %q", name, got)
+		}
+	}
 }
