@@ -22,11 +22,11 @@ import (
 // name the owner: the root item, and the incarnation of the entity. docs/format.md describes it.
 
 const (
-	guardPrefix = "~unique#"
 	guardSort   = "guard"
 	noteSort    = "note"
 	ownerPK     = "~pk"
 	ownerSK     = "~sk"
+	ownerTable  = "~table" // of a guard in another table than its owner's
 	// maxGuarded is the largest value in a guard's key, in bytes. A larger one is replaced by its hash.
 	maxGuarded = 1000
 )
@@ -45,12 +45,12 @@ func (o Owner) Same(p Owner) bool {
 
 // IsGuardOf reports whether a partition key is that of a guard of a unique value, by its name.
 func IsGuardOf(pk key.Scalar, name string) bool {
-	return strings.HasPrefix(pk.Text, guardPrefix+name+"#")
+	return strings.HasPrefix(pk.Text, schema.GuardPrefix+name+"#")
 }
 
 // NotePlace returns the place of the note of a unique value, by its name, in its table of guards.
 func NotePlace(t *item.Table, name string) item.Place {
-	return reservedPlace(t, guardPrefix+name, noteSort)
+	return reservedPlace(t, schema.GuardPrefix+name, noteSort)
 }
 
 // reservedPlace returns the place of an item of the library.
@@ -63,7 +63,7 @@ func reservedPlace(t *item.Table, pk, sk string) item.Place {
 }
 
 // IsGuard reports whether a partition key is that of a guard.
-func IsGuard(pk key.Scalar) bool { return strings.HasPrefix(pk.Text, guardPrefix) }
+func IsGuard(pk key.Scalar) bool { return strings.HasPrefix(pk.Text, schema.GuardPrefix) }
 
 // GuardTable returns the table of the guards of a unique value.
 func (m *Model) GuardTable(u *schema.Unique) *item.Table {
@@ -101,7 +101,7 @@ func (m *Model) Guard(u *schema.Unique, root item.Attributes) (at item.Place, ok
 		value = "~" + hex.EncodeToString(sum[:])
 	}
 	t := m.GuardTable(u)
-	at = reservedPlace(t, guardPrefix+u.Name+"#"+value, guardSort)
+	at = reservedPlace(t, schema.GuardPrefix+u.Name+"#"+value, guardSort)
 	if err := at.PK.CheckSize(key.MaxPartition); err != nil {
 		return at, false, m.ValueErrorf(m.Schema.Guarded(u)[0].Value.Name, "its guard: %w", err)
 	}
@@ -216,23 +216,38 @@ func (m *Model) GuardItem(at item.Place, o Owner) item.Attributes {
 	if o.Root.Table.Range != "" {
 		g[ownerSK] = attr.ValueOf(o.Root.SK)
 	}
+	if o.Root.Table.Name != at.Table.Name {
+		g[ownerTable] = &types.AttributeValueMemberS{Value: o.Root.Table.Name}
+	}
 	if o.Incarnation != nil {
 		m.Reserved.AssignIncarnation(o.Incarnation).Into(g)
 	}
 	return g
 }
 
-// GuardOwner returns the owner that a guard names; ok is false if it names none.
-func (m *Model) GuardOwner(guard item.Attributes) (o Owner, ok bool) {
-	o.Root.Table = m.Tables[m.Root().Table.Index]
-	o.Incarnation = m.Reserved.Header(guard).Incarnation
+// GuardOwner returns the owner that a guard names, nil if it names none. A guard of another model, or of another table
+// with the same table of guards, is an error: to judge it free would take a value from an entity.
+func (m *Model) GuardOwner(u *schema.Unique, guard item.Attributes) (*Owner, error) {
+	root := m.Tables[m.Root().Table.Index]
+	o := &Owner{Root: item.Place{Table: root}, Incarnation: m.Reserved.Header(guard).Incarnation}
+	if of, ok := guard[ownerTable].(*types.AttributeValueMemberS); ok && of.Value != root.Name {
+		return nil, m.Errorf("the table of guards %s has guards of entities in %s too: give each table its own (guards=), "+
+			"or delete those that stayed with itemize unique drop", m.GuardTable(u).Name, of.Value)
+	}
+	var ok bool
 	if o.Root.PK, ok = attr.ScalarOf(guard[ownerPK]); !ok {
-		return o, false
+		return nil, nil
 	}
-	if o.Root.Table.Range != "" {
-		o.Root.SK, ok = attr.ScalarOf(guard[ownerSK])
+	if root.Range != "" {
+		if o.Root.SK, ok = attr.ScalarOf(guard[ownerSK]); !ok {
+			return nil, nil
+		}
 	}
-	return o, ok
+	if _, ok := m.RootIdentity(o.Root); !ok {
+		return nil, m.Errorf("the guards named %s are of another model too: give one of the two unique values another "+
+			"name (as=)", u.Name)
+	}
+	return o, nil
 }
 
 // RootIdentity returns the identity of the entity with a root item at a place; ok is false for the place of another

@@ -175,14 +175,14 @@ func TestGuardsNameTheirOwners(t *testing.T) {
 	}
 	want := model.Owner{Root: root, Incarnation: item.NewToken()}
 	guard := m.GuardItem(at, want)
-	got, ok := m.GuardOwner(guard)
-	if !ok || !got.Same(want) || attr.ItemSize(guard) > 200 {
+	got, err := m.GuardOwner(uniqueOf(m, "A"), guard)
+	if err != nil || got == nil || !got.Same(want) || attr.ItemSize(guard) > 200 {
 		t.Errorf("owner %v, want %v", got, want)
 	}
 	if identity, ok := m.RootIdentity(got.Root); !ok || !identity[0].Equal(key.OfString("1")) {
 		t.Errorf("identity %v", identity)
 	}
-	if _, ok := m.GuardOwner(item.Attributes{}); ok {
+	if o, err := m.GuardOwner(uniqueOf(m, "A"), item.Attributes{}); o != nil || err != nil {
 		t.Error("an empty guard has an owner")
 	}
 }

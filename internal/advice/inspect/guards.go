@@ -71,8 +71,13 @@ func (x *Inspector) guardOf(ctx context.Context, s *subject, u *schema.Unique, r
 	if err != nil {
 		return err
 	}
-	owner, ok := m.GuardOwner(guard)
-	if ok && owner.Same(model.Owner{Root: s.img.Place, Incarnation: s.img.Header.Incarnation}) {
+	owner, err := m.GuardOwner(u, guard)
+	if err != nil {
+		add(fmt.Sprintf("the guard of %s is of another model, or of another table", field), "give one of the two another "+
+			"name (as=), or another table of guards (guards=)")
+		return nil
+	}
+	if owner != nil && owner.Same(model.Owner{Root: s.img.Place, Incarnation: s.img.Header.Incarnation}) {
 		return nil
 	}
 	now, err := x.read(ctx, s.img.Place, r)
@@ -97,8 +102,11 @@ func (x *Inspector) ownerOf(ctx context.Context, guard *item.Image, r *Report) e
 			if !model.IsGuardOf(guard.PK, u.Name) || hasNormal(m.Schema, u) {
 				continue
 			}
-			owner, ok := m.GuardOwner(guard.Arguments)
-			if !ok {
+			owner, err := m.GuardOwner(u, guard.Arguments)
+			if err != nil { // of another model; the root items tell
+				continue
+			}
+			if owner == nil {
 				r.Unowned++
 				continue
 			}

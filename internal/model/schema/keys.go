@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ func (e *Entity) Partition(keyFields []key.Value) (at key.Partition, err error) 
 	if err := at.PK.CheckSize(key.MaxPartition); err != nil {
 		return at, e.Unstorable(e.PK, err)
 	}
+	if at.PK.Type == 'S' && strings.HasPrefix(at.PK.Text, GuardPrefix) {
+		return at, e.Unstorable(e.PK, errGuardKey)
+	}
 	p := e.Periods
 	if p == nil || p.Field >= len(keyFields) || keyFields[p.Field].Kind == key.None {
 		return at, nil
@@ -49,6 +53,12 @@ func (e *Entity) PartitionKey(keyFields []key.Value) (key.Scalar, error) {
 	pk, err := e.PK.Template.Render(values)
 	return pk, e.keyError(e.PK, err)
 }
+
+// GuardPrefix begins the partition keys of guards of unique values.
+const GuardPrefix = "~unique#"
+
+var errGuardKey = errors.New("the partition key would begin with " + GuardPrefix + ", as those of guards of unique " +
+	"values do: choose another value")
 
 // SortKey returns a singleton's sort key, the zero Scalar where its table has
 // none.

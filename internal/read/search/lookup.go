@@ -83,16 +83,19 @@ func (e *Engine) Look(ctx context.Context, sel selection.Selection, o read.Optio
 		if err != nil {
 			return err
 		}
-		owner, ok := e.Model.GuardOwner(guard)
+		owner, err := e.Model.GuardOwner(u, guard)
+		if err != nil {
+			return err
+		}
 		version := e.Model.Reserved.Header(guard).Version
-		identity, isRoot := e.Model.RootIdentity(owner.Root)
 		switch {
-		case ok && isRoot && !(o.Strong && last != nil && attr.Same(last, version)):
+		case owner != nil && !(o.Strong && last != nil && attr.Same(last, version)):
+			identity, _ := e.Model.RootIdentity(owner.Root)
 			root, err := find(sel.Of(e.Model.Schema, identity), o)
 			if err != nil {
 				return err
 			}
-			if e.owns(u, at, owner, root) {
+			if e.owns(u, at, *owner, root) {
 				return nil
 			}
 		case o.Strong:

@@ -52,6 +52,7 @@ type note struct {
 	Verified   string   `json:"verified"`
 	Attributes []string `json:"attributes"`
 	Forms      []string `json:"forms,omitempty"`
+	Table      string   `json:"table,omitempty"` // of the entities, if it is another one than that of the note
 }
 
 // askAgain is how long a negative answer is remembered.
@@ -101,7 +102,8 @@ func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *
 
 // compares reports whether a note is about the attributes and the forms of a value. Attributes may have new names.
 func (n *Notes) compares(u *schema.Unique, found *note) bool {
-	if !slices.Equal(found.Forms, n.of(u).Forms) || len(found.Attributes) != len(u.Attributes) {
+	is := n.of(u)
+	if !slices.Equal(found.Forms, is.Forms) || found.Table != is.Table || len(found.Attributes) != len(u.Attributes) {
 		return false
 	}
 	for i, a := range n.Model.Schema.Guarded(u) {
@@ -122,7 +124,11 @@ func (n *Notes) know(u *schema.Unique) {
 // of returns the content of a value's note.
 func (n *Notes) of(u *schema.Unique) note {
 	l := n.Model.Schema.LayoutOf(u)
-	return note{n.Model.Now().UTC().Format(time.RFC3339), l.Attributes, l.Forms}
+	is := note{n.Model.Now().UTC().Format(time.RFC3339), l.Attributes, l.Forms, ""}
+	if l.Table != "" {
+		is.Table = n.Model.Tables[n.Model.Root().Table.Index].Name
+	}
+	return is
 }
 
 // NoteWriter has the methods of a DynamoDB client that write notes.

@@ -253,12 +253,15 @@ func (p *Pass) value(ctx context.Context, u *schema.Unique, root *item.Image) er
 			return err
 		}
 		own := model.Owner{Root: root.Place, Incarnation: root.Header.Incarnation}
-		if owner, ok := m.GuardOwner(guard); ok && owner.Same(own) {
+		owner, err := m.GuardOwner(u, guard)
+		if err != nil {
+			return err
+		}
+		if owner != nil && owner.Same(own) {
 			p.count(func(r *Report) { r.Guarded++ })
 			return nil
 		}
 		if !p.Write {
-			owner, _ := m.GuardOwner(guard)
 			done, err := p.compare(ctx, held{u, at, owner}, &root, &t)
 			if done || err != nil {
 				return err
@@ -291,7 +294,7 @@ func (p *Pass) again(ctx context.Context, root **item.Image, t *operation.Tally)
 type held struct {
 	*schema.Unique
 	guard item.Place
-	owner model.Owner
+	owner *model.Owner // nil for none
 }
 
 // compare judges a value whose guard is missing, or names another owner.
@@ -300,12 +303,12 @@ func (p *Pass) compare(ctx context.Context, v held, root **item.Image, t *operat
 	if changed || done || err != nil {
 		return done, err
 	}
-	if v.owner.Root.PK.Type != 0 {
-		holder, err := p.Env.OwnerOf(ctx, v.owner, t)
+	if v.owner != nil {
+		holder, err := p.Env.OwnerOf(ctx, *v.owner, t)
 		if err != nil {
 			return false, err
 		}
-		if operation.Holds(p.Env.Model, v.Unique, v.guard, v.owner, holder) {
+		if operation.Holds(p.Env.Model, v.Unique, v.guard, *v.owner, holder) {
 			p.duplicate(v.Unique, (*root).Place, v.owner.Root)
 			return true, nil
 		}

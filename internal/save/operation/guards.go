@@ -273,17 +273,20 @@ func (x *guards) judge(ctx context.Context, j *joinedGuard, stored item.Attribut
 		x.judged[at] = &judgment{left: true}
 		return true, nil
 	}
-	owner, ok := j.GuardOwner(stored)
-	if !ok {
+	owner, err := j.GuardOwner(j.Unique, stored)
+	if err != nil {
+		return false, err
+	}
+	if owner == nil {
 		x.judged[at] = &judgment{stored: stored}
 		return true, nil
 	}
-	root, err := j.env.OwnerOf(ctx, owner, t)
+	root, err := j.env.OwnerOf(ctx, *owner, t)
 	if err != nil {
 		return false, err
 	}
 	switch {
-	case !Holds(j.Model, j.Unique, j.At, owner, root):
+	case !Holds(j.Model, j.Unique, j.At, *owner, root):
 		x.judged[at] = &judgment{stored: stored}
 	case j.Reserved.Replaceable(root.Attributes(), j.Now()):
 		x.judged[at] = &judgment{stored: stored, expired: root}
