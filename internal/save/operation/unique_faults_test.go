@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -146,4 +147,25 @@ func TestDeleteOfAClaimReleasesNoGuard(t *testing.T) {
 		t.Errorf("guards of a live entity: %q", got)
 	}
 	wantTaken(t, kit.Err(m.Save(ctx, m.New(player{ID: "2", Email: "a"}))), "1")
+}
+
+// An owner that has expired is deleted as it was read: one that a save has prolonged since keeps its value.
+func TestProlongedOwnerKeepsItsValue(t *testing.T) {
+	t.Parallel()
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := playersOf(t, table, testengine.Start(t).Client())
+	old := m.New(player{ID: "1", Email: "a", Ends: time.Now().Add(-time.Hour)})
+	kit.Must(m.Save(ctx, old))(t)
+	f := kit.AtRequest("TransactWriteItems", 2, func() {
+		old.Value.Ends = time.Now().Add(time.Hour)
+		if _, err := m.Save(ctx, old); err != nil {
+			t.Errorf("the owner is not prolonged: %v", err)
+		}
+	})
+	taking := playersOf(t, table, kit.Client(t, f, 1))
+	wantTaken(t, kit.Err(taking.Save(ctx, taking.New(player{ID: "2", Email: "a"}))), "1")
+	if got, err := m.Load(ctx, byEmail("a")); err != nil || got.Value.ID != "1" {
+		t.Errorf("the owner is %v, %v", got, err)
+	}
 }
