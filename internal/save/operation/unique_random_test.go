@@ -464,6 +464,14 @@ func (v *village) fault(format string, args ...any) {
 	v.t.Errorf("operation %d: %s\n%s", v.n, fmt.Sprintf(format, args...), last)
 }
 
+// note adds a line to the log, which keeps the last ones.
+func (v *village) note(line string) {
+	if len(v.log) > 200 {
+		v.log = slices.Clone(v.log[100:])
+	}
+	v.log = append(v.log, line)
+}
+
 // run sends an operation, and compares its result and cost.
 func (v *village) run(all []*act) {
 	ctx := context.Background()
@@ -480,7 +488,7 @@ func (v *village) run(all []*act) {
 		text = append(text, fmt.Sprintf("%s %s -> %s", a.what, a.was, a.is))
 		parts = append(parts, a.part)
 	}
-	v.log = append(v.log, strings.Join(text, " | "))
+	v.note(strings.Join(text, " | "))
 	var r *mapper.Receipt
 	var err error
 	if len(all) == 1 && all[0].alone != nil {
