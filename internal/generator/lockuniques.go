@@ -16,12 +16,16 @@ func lostUniques(old, now schema.Layout) []string {
 	for _, was := range old.Unique {
 		i := slices.IndexFunc(now.Unique, func(u schema.LayoutUnique) bool { return u.Name == was.Name })
 		if i < 0 {
-			same := func(u schema.LayoutUnique) bool { return sameParts(now, was, u) }
-			if j := slices.IndexFunc(now.Unique, same); j >= 0 {
-				out = append(out, fmt.Sprintf("the guards of the unique value %s would have the name %s, so that "+
-					"no lookup "+
-					"finds the stored ones: add as='%s' to its tag", strings.Join(now.Unique[j].Attributes, ","),
-					now.Unique[j].Name, was.Name))
+			of := func(u schema.LayoutUnique) bool { return len(sharedNames(now, was, u)) == len(u.Attributes) }
+			j := slices.IndexFunc(now.Unique, of)
+			switch {
+			case j < 0:
+			case sameParts(now, was, now.Unique[j]):
+				out = append(out, fmt.Sprintf("the guards of %s would be named %s, so that no lookup finds them: add "+
+					"as='%s' to its tag", strings.Join(now.Unique[j].Attributes, ","), now.Unique[j].Name, was.Name))
+			default:
+				out = append(out, fmt.Sprintf("the guards of %s would have the parts in another order, so that no lookup "+
+					"finds them: keep the order %s in unique=", was.Name, strings.Join(was.Attributes, ",")))
 			}
 			continue
 		}
@@ -37,15 +41,24 @@ func lostUniques(old, now schema.Layout) []string {
 
 // sameParts reports whether two unique values consist of the same attributes, which may have new names.
 func sameParts(now schema.Layout, was, u schema.LayoutUnique) bool {
+	return slices.Equal(sharedNames(now, was, u), was.Attributes)
+}
+
+// sharedNames returns the attributes of a unique value that another one has too, by their names in that one, nil if the
+// numbers of attributes differ.
+func sharedNames(now schema.Layout, was, u schema.LayoutUnique) (all []string) {
 	if len(was.Attributes) != len(u.Attributes) {
-		return false
+		return nil
 	}
-	for i, name := range u.Attributes {
-		if name != was.Attributes[i] && !slices.Contains(formerNames(now, name), was.Attributes[i]) {
-			return false
+	for _, name := range u.Attributes {
+		for _, old := range append([]string{name}, formerNames(now, name)...) {
+			if slices.Contains(was.Attributes, old) {
+				all = append(all, old)
+				break
+			}
 		}
 	}
-	return true
+	return all
 }
 
 // formerNames returns the names that an attribute of the root item had before.

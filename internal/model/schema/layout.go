@@ -47,8 +47,8 @@ type LayoutShards struct {
 type LayoutUnique struct {
 	Name       string   `json:"name"`
 	Attributes []string `json:"attributes"`
-	// Forms are the normal forms of the attributes, "" for the stored value: "fold", or the type whose method Normal
-	// returns it, or both.
+	// Forms are the normal forms of the attributes, "" for the stored value: "time", "fold", or the type whose method
+	// Normal returns it, or that and "fold".
 	Forms []string `json:"forms,omitempty"`
 	Table string   `json:"table,omitempty"`
 }

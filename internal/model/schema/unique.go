@@ -150,7 +150,7 @@ func (b *builder) uniqueNames() {
 			switch {
 			case o.Name == u.Name:
 				b.fault(at, "use another name in as=", "two unique values have the name %s", u.Name)
-			case slices.Equal(o.Attributes, u.Attributes):
+			case slices.Equal(slices.Sorted(slices.Values(o.Attributes)), slices.Sorted(slices.Values(u.Attributes))):
 				b.fault(at, "keep one of them", "%s is unique twice", b.e.FieldNames(u))
 			}
 		}
@@ -262,6 +262,8 @@ func (e *Entity) LayoutOf(u *Unique) LayoutUnique {
 		var form []string
 		if t := a.Value.Type.deref(); t.Normal {
 			form = append(form, baseName(t.Name)+".Normal")
+		} else if t.Time {
+			form = append(form, "time")
 		}
 		if u.Fold && a.foldable() {
 			form = append(form, fold)

@@ -322,7 +322,7 @@ func (d *differ) requireRoot() error {
 	ch.ForAdditions, ch.PinsEntity, ch.OfEntity = true, !d.NeedsRoot, d.incarnation
 	ch.requireNamed(d.s, d.added()...)
 	if root := d.s.Root(); d.o.Owner != nil && root != nil {
-		ch.Expect.Terms = append(ch.Expect.Terms, write.Values(d.m.UniqueValues(d.o.Owner, guarded(d.s, root))))
+		ch.named(write.Values(d.m.UniqueValues(d.o.Owner, guarded(d.s, root))))
 	}
 	d.Checks = append(d.Checks, ch)
 	return nil

@@ -309,7 +309,12 @@ func (ch *Change) requireNamed(s *snapshot.Snapshot, kinds ...*schema.Item) {
 		values = append(values, a)
 	}
 	if len(values) > 0 {
-		ch.Named = write.Values(values)
-		ch.Expect.Terms = append(ch.Expect.Terms, ch.Named)
+		ch.named(write.Values(values))
 	}
+}
+
+// named adds a term that a request which covers this check takes over.
+func (ch *Change) named(term attr.Condition) {
+	ch.Named = append(ch.Named, term)
+	ch.Expect.Terms = append(ch.Expect.Terms, term)
 }

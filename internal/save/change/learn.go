@@ -47,13 +47,8 @@ func (x *Patch) RequireRoot() (*Change, error) {
 // RequireOwner requires values of the root item, of which the patch has a change or a check.
 func (x *Patch) RequireOwner(values []item.Assignment) {
 	ch := x.root()
-	ch.where = append(ch.where, where{
-		write.Values(values),
-		func(item.Attributes) error {
-			return errLookup
-		},
-		false,
-	})
+	ch.owner = write.Values(values)
+	ch.where = append(ch.where, where{ch.owner, func(item.Attributes) error { return errLookup }, false})
 	ch.learn(ch.knowledge)
 }
 

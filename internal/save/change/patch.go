@@ -43,6 +43,8 @@ type Patch struct {
 type PatchItem struct {
 	*Change
 	patch *Patch
+	// owner is that of the conditions which requires the value of a lookup, nil for none.
+	owner attr.Condition
 	// demand follows from traits. basis and where have the changes and conditions of the caller, and ofKey attributes
 	// for secondary indexes that consist of the entity's key.
 	demand demand

@@ -157,8 +157,11 @@ func (x loaded) require() required {
 		e.Terms = append(e.Terms, w.condition)
 	}
 	if x.entity == inheritable && ch.patch.Inherits() {
-		ch.Named = write.Values([]item.Assignment{ch.Reserved.AssignExpiry(ch.patch.expiry)})
-		e.Terms = append(e.Terms, ch.Named)
+		expiry := write.Values([]item.Assignment{ch.Reserved.AssignExpiry(ch.patch.expiry)})
+		ch.Named, e.Terms = append(ch.Named, expiry), append(e.Terms, expiry)
+	}
+	if ch.owner != nil {
+		ch.Named = append(ch.Named, ch.owner)
 	}
 	ch.Expect = e
 	return required(x)

@@ -80,13 +80,23 @@ func (x *guards) plan(parts []Part, sent []Requests) ([]*write.Request, error) {
 	}
 	for _, j := range x.joined {
 		judged := x.judged[placeOf(j.At)]
+		if judged != nil && judged.left && j.Take != nil { // it was judged for a plan that left the value
+			delete(x.judged, placeOf(j.At))
+			judged = nil
+		}
 		if j.after || judged != nil && judged.left {
 			continue
 		}
 		j.request = j.requestFor(judged)
 		x.sent = append(x.sent, j.request)
-		if judged != nil && judged.expired != nil && !writes(sent, judged.expired.Place) {
+		if judged == nil || judged.expired == nil {
+			continue
+		}
+		switch with := requestOn(judged.expired.Place, sent); {
+		case with == nil:
 			x.expire(j, judged)
+		case with.Kind != write.Delete && !with.New: // it may keep the value
+			return nil, j.taken(judged.expired)
 		}
 	}
 	return x.sent, nil
@@ -105,11 +115,24 @@ func (x *guards) expire(j *joinedGuard, judged *judgment) {
 	x.sent = append(x.sent, judged.kill)
 }
 
-// writes reports whether a part writes an item.
-func writes(sent []Requests, at item.Place) bool {
-	return slices.ContainsFunc(sent, func(r Requests) bool {
-		return slices.ContainsFunc(r.Writes, func(w *write.Request) bool { return placeOf(w.Place) == placeOf(at) })
-	})
+// requestOn returns the request of a part on an item, nil for none.
+func requestOn(at item.Place, sent []Requests) *write.Request {
+	for _, part := range sent {
+		for _, r := range slices.Concat(part.Writes, part.Checks) {
+			if placeOf(r.Place) == placeOf(at) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// taken returns the error of a value that another entity has, by its root item.
+func (j *joinedGuard) taken(owner *item.Image) *Taken {
+	return &Taken{
+		Label: j.Label(), Field: j.Schema.FieldNames(j.Unique), Owner: owner.Place,
+		Pending: expiredLately(j.Reserved, owner.Attributes(), j.Now()),
+	}
 }
 
 // join joins the change of a guard with those of other parts: one entity may leave the value that another gets.
@@ -293,10 +316,7 @@ func (x *guards) judge(ctx context.Context, j *joinedGuard, stored item.Attribut
 	case placeOf(owner.Root) == placeOf(j.Take.Root): // the same transaction requires its state
 		x.judged[at] = &judgment{stored: stored}
 	default:
-		return false, &Taken{
-			Label: j.Label(), Field: j.Schema.FieldNames(j.Unique), Owner: owner.Root,
-			Pending: expiredLately(j.Reserved, root.Attributes(), j.Now()),
-		}
+		return false, j.taken(root)
 	}
 	return true, nil
 }

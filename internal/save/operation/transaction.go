@@ -115,7 +115,7 @@ func (x *cover) withoutCovered(all []*write.Request) (rest []*write.Request, err
 		if !ok {
 			t.own = r.Expect.Terms
 		}
-		t.all = append(slices.Clip(r.Expect.Terms), check.Named)
+		t.all = append(slices.Clip(r.Expect.Terms), check.Named...)
 		r.Expect.Terms, x.named[r] = t.all, t
 	}
 	return rest, errs

@@ -64,8 +64,9 @@ type Request struct {
 	Header item.Header
 	// Expect is the condition on the stored item.
 	Expect Expect
-	// Named is that part of Expect which requires the fields that keys of added items name, nil for none.
-	Named attr.Condition
+	// Named are those terms of Expect which a request that covers this check takes over: the fields that keys of added
+	// items name, and the value of a lookup.
+	Named []attr.Condition
 	// Put is the whole item of a put. Sending may set its version.
 	Put item.Attributes
 	// Late returns further attributes of a put, each time the put is sent. It is used if all of them at
