@@ -27,8 +27,8 @@ type Part struct {
 	// make makes the part for one transaction. tables returns the tables of the transaction's models by
 	// name, nil for others.
 	make func(tables func(string) *item.Table) (operation.Part, error)
-	// find finds the entity of a lookup, and returns the function that makes the part; nil for a part by key.
-	find func(ctx context.Context, t *operation.Tally) (func(func(string) *item.Table) (operation.Part, error), error)
+	// find finds the entity of a lookup, and returns the part by its key; nil for a part by key.
+	find func(ctx context.Context, t *operation.Tally) (Part, error)
 	// engine belongs to the part's model, nil for none. client sends the part.
 	engine *engine
 	client write.Client
@@ -87,7 +87,7 @@ func findOwners(ctx context.Context, parts []Part, t *draft) ([]Part, error) {
 			continue
 		}
 		var err error
-		if found[i].make, err = p.find(ctx, &t.Tally); err != nil {
+		if found[i], err = p.find(ctx, &t.Tally); err != nil {
 			return nil, p.engine.public(err)
 		}
 	}
@@ -172,7 +172,7 @@ func (p entityPatch) part(m any) Part {
 	}
 	spec := p.spec(g)
 	if spec.Selection.Lookup != nil && spec.Selection.Fault() == nil {
-		return ownerPart(g, spec.Selection, func(owned *search.Owned) (operation.Part, error) {
+		return ownerPart(g, spec.Selection, false, func(owned *search.Owned) (operation.Part, error) {
 			spec := spec
 			spec.Selection, spec.Owner = owned.Selection, owned
 			return operation.Patch(g.env, spec)
@@ -181,17 +181,19 @@ func (p entityPatch) part(m any) Part {
 	return g.part(nil, func() (operation.Part, error) { return operation.Patch(g.env, p.spec(g)) })
 }
 
-// ownerPart returns the part of a transaction for the entity of a lookup.
-func ownerPart(g *engine, sel selection.Selection, make func(*search.Owned) (operation.Part, error)) Part {
+// ownerPart returns the part of a transaction for the entity of a lookup; deletes reports that it deletes the entity.
+func ownerPart(g *engine, sel selection.Selection, deletes bool, make func(*search.Owned) (operation.Part, error)) Part {
 	p := g.part(nil, func() (operation.Part, error) {
 		return nil, g.model.Errorf("a part by a lookup cannot be planned, since its entity is read first: load the " +
 			"entity, and use its key")
 	})
-	p.find = func(ctx context.Context, t *operation.Tally) (func(func(string) *item.Table) (operation.Part, error),
-		error,
-	) {
+	p.find = func(ctx context.Context, t *operation.Tally) (Part, error) {
 		owned, err := g.search.Owner(ctx, sel, &t.Tally)
-		return func(func(string) *item.Table) (operation.Part, error) { return make(owned) }, err
+		found := g.part(nil, func() (operation.Part, error) { return make(owned) })
+		if found.deletes = deletes; deletes {
+			found.entity = owned.Identity
+		}
+		return found, err
 	}
 	return p
 }
@@ -216,7 +218,7 @@ func (g *engine) saving(s *state, v any, done func(), options []WriteOption) Par
 // deleting is Mapper.DeletePart. done is called after the entity was deleted.
 func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
 	if s == nil && sel.Lookup != nil && sel.Fault() == nil {
-		return ownerPart(g, sel, func(owned *search.Owned) (operation.Part, error) {
+		return ownerPart(g, sel, true, func(owned *search.Owned) (operation.Part, error) {
 			return operation.DeleteOwned(g.env, owned)
 		})
 	}

@@ -301,12 +301,16 @@ func (m *Model) setUnique(u *schema.Unique, v any, values []any) error {
 			return m.Errorf("the value of %s has the type %T: pass a %s", m.Root().Attributes[i].Value.Name, values[n],
 				to.Type())
 		}
-		if to.Set(is.Convert(to.Type())); !to.Equal(is.Convert(to.Type())) || !is.Equal(to.Convert(is.Type())) {
+		if to.Set(is.Convert(to.Type())); isNumber(to.Kind()) &&
+			!is.Equal(to.Convert(is.Type())) {
 			return m.Errorf("the value of %s does not fit a %s", m.Root().Attributes[i].Value.Name, to.Type())
 		}
 	}
 	return nil
 }
+
+// isNumber reports whether a conversion to a kind may not keep the value.
+func isNumber(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
 
 // isSame reports whether two kinds are both of integers.
 func isSame(a, b reflect.Kind) bool {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
@@ -70,7 +68,7 @@ func (e *Engine) Look(ctx context.Context, sel selection.Selection, o read.Optio
 	if err := e.Notes.Check(ctx, e.Reader, u, t); err != nil {
 		return err
 	}
-	var last types.AttributeValue
+	var last item.Attributes // of a strongly consistent read
 	for try := range lookups {
 		if try > 1 {
 			if err := request.Pause(ctx, try-1); err != nil {
@@ -87,9 +85,8 @@ func (e *Engine) Look(ctx context.Context, sel selection.Selection, o read.Optio
 		if err != nil {
 			return err
 		}
-		version := e.Model.Reserved.Header(guard).Version
 		switch {
-		case owner != nil && !(o.Strong && last != nil && attr.Same(last, version)):
+		case owner != nil && !(o.Strong && last != nil && attr.SameItem(last, guard)):
 			identity, _ := e.Model.RootIdentity(owner.Root)
 			root, err := find(sel.Of(e.Model.Schema, identity), o)
 			if err != nil {
@@ -102,7 +99,7 @@ func (e *Engine) Look(ctx context.Context, sel selection.Selection, o read.Optio
 			return e.unowned(u, at)
 		}
 		if o.Strong {
-			last = version
+			last = guard
 		}
 		o.Strong = true
 	}

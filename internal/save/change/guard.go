@@ -170,6 +170,12 @@ func (d *differ) identifyRoot(update *Change) {
 			d.Guards[i].Take = &model.Owner{Root: to.Root, Incarnation: token}
 		}
 	}
+	for _, ch := range d.Changes {
+		if ch.IsAddition() && d.m.Reserved.Header(ch.Put).Incarnation == nil {
+			a.Into(ch.Put) // or another writer would take the new item for one of an earlier entity
+			ch.NewSize += a.Size()
+		}
+	}
 	update.NewSize += a.Size()
 	if update.Kind == write.Put {
 		a.Into(update.Put)

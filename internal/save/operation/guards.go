@@ -167,8 +167,10 @@ func (j *joinedGuard) requestFor(judged *judgment) *write.Request {
 		Reserved: j.Reserved,
 	}
 	r.Reserved.TTL = "" // guards do not expire
+	var before item.Attributes
 	if len(j.releases) > 0 {
-		r.OldSize = attr.ItemSize(j.GuardItem(j.At, *j.releases[0])) + r.Reserved.VersionSize()
+		before = j.GuardItem(j.At, *j.releases[0])
+		r.OldSize = attr.ItemSize(before) + r.Reserved.VersionSize()
 	}
 	owners := slices.Clone(j.releases)
 	if j.Take != nil {
@@ -181,11 +183,16 @@ func (j *joinedGuard) requestFor(judged *judgment) *write.Request {
 	switch {
 	case judged != nil && judged.stored != nil:
 		r.Expect = write.AsFound(j.At, r.Reserved.Header(judged.stored).Version, judged.stored)
-		r.OldSize = attr.ItemSize(judged.stored)
+		before, r.OldSize = judged.stored, attr.ItemSize(judged.stored)
 	case len(owners) == 0:
 		r.Expect = write.Expect{Absent: true}
 	default:
 		r.Expect = write.Expect{Blind: true, Terms: []attr.Condition{j.FreeOrOwnedBy(j.At, owners)}}
+	}
+	for _, x := range j.Schema.Indexes { // those on the keys of the table alone have entries of guards too
+		if e := write.EntryOf(x, j.At.Table.Name, before, r.Put); j.Unique.Table == "" && e.Old+e.New > 0 {
+			r.Entries = append(r.Entries, e)
+		}
 	}
 	return r
 }

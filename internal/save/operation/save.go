@@ -387,7 +387,11 @@ func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tal
 		if p.entity.adoptStored(&r.Outcome) != foundNothing {
 			return true, nil
 		}
-		err := conflict(p.env, keys, &r.Outcome, p.entity.Fresh)
+		own := x.guards.without(&r.Outcome)
+		if !slices.ContainsFunc(own.Stored, func(stored item.Attributes) bool { return stored != nil }) {
+			return false, &Exhausted{x.label(), nil}
+		}
+		err := conflict(p.env, keys, &own, p.entity.Fresh)
 		root, stored := r.Requests[0], r.Stored[0]
 		var exists *Exists // unless another writer took over the pending root item
 		if stored != nil && root.Root && errors.As(err, &exists) &&

@@ -296,7 +296,12 @@ func (in *insert) undo(ctx context.Context) {
 	// applied.
 	first := in.e.Refused != nil && len(in.checks) > 0
 	if first {
-		if o := in.p.Sender.One(ctx, undoOf(in.claim), in.t); !o.OK() {
+		o := in.p.Sender.One(ctx, undoOf(in.claim), in.t)
+		own := func(stored item.Attributes) bool {
+			return attr.Same(in.e.Reserved.Header(stored).Incarnation, in.e.Reserved.Header(in.claim.Put).Incarnation)
+		}
+		overtaken := o.State == write.Rejected && !o.Unsure && o.Stored != nil && o.Stored[0] != nil && !own(o.Stored[0])
+		if !o.OK() && !overtaken { // the copy may have made the root item live
 			return
 		}
 	}
