@@ -16,6 +16,7 @@ package unique
 
 import (
 	"context"
+	"errors"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/door"
@@ -134,6 +135,10 @@ func Drop(ctx context.Context, c Client, table Table, name string, options ...Op
 	s := settingsOf(options)
 	if err := s.rate.Check(); err != nil {
 		return &Report{}, err
+	}
+	if c == nil || table.Name == "" || table.Hash == "" {
+		return &Report{}, errors.New("unique.Drop: the client is nil, or the table has no name or no partition key: pass " +
+			"all of them")
 	}
 	t := &item.Table{Name: table.Name, Hash: table.Hash, Range: table.Range}
 	reader := &read.Reader{Client: c, Label: name, Describe: extern.Plain}

@@ -203,6 +203,9 @@ func (c *command) uniqueReport(word string, r *adoption.Report) {
 	if word == "drop" {
 		printf("%d items read, %d guards deleted: about %v RCU, %v WCU", r.Items, r.Written, r.RCU.Expected,
 			r.WCU.Expected)
+		if r.Written == 0 && r.Next == "" {
+			printf("the table has no guards of that name: the lock file has the names")
+		}
 	} else {
 		printf("%d items, %d entities, %d values with a guard", r.Items, r.Entities, r.Guarded)
 	}
@@ -222,6 +225,8 @@ func (c *command) uniqueReport(word string, r *adoption.Report) {
 		printf("it took about %v RCU, %v WCU", r.RCU.Expected, r.WCU.Expected)
 	}
 	switch {
+	case r.Next != "" && word == "verify":
+		printf("it is not complete: verify again, from the beginning")
 	case r.Next != "":
 		printf("it is not complete: continue with -from %s", r.Next)
 	case word == "run" && r.Verified():

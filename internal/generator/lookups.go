@@ -35,7 +35,7 @@ func (n *nodeWriter) lookup(i int, u *schema.Unique) {
 	n.global(name, "function")
 	var params []any
 	var body code
-	var taken []string
+	taken := []string{"v"} // of the function that sets the fields
 	for _, a := range n.e.Guarded(u) {
 		t := a.Value.Type
 		value := code{}

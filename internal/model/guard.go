@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -168,6 +169,9 @@ func (m *Model) normal(u *schema.Unique, i int, v types.AttributeValue) (text st
 	if t.Normal {
 		if text, err = m.normalOf(i, v); err != nil {
 			return "", err
+		}
+		if !utf8.ValidString(text) {
+			return "", fmt.Errorf("the method Normal of %s returns invalid UTF-8: return text", t.Name)
 		}
 	}
 	if u.Fold && (t.Normal || t.Kind == schema.String && !t.Number) {

@@ -101,10 +101,10 @@ func (b *builder) build() {
 	b.formerNames()
 	b.hooks()
 	b.indexes()
-	b.unusedNames()
 	b.largeValues()
 	b.check()
 	b.uniques()
+	b.unusedNames()
 }
 
 // declarations reads the blank fields: the tables, the model's options, the

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -108,7 +109,7 @@ const tries = 10
 // Run makes the pass.
 func (p *Pass) Run(ctx context.Context) (*Report, error) {
 	if err := p.resume(); err != nil {
-		return nil, err
+		return &p.report, err
 	}
 	err := request.AtOnce(ctx, len(p.segments), p.segment)
 	p.report.Next = p.next()
@@ -125,10 +126,20 @@ func (p *Pass) resume() error {
 	if err == nil {
 		err = json.Unmarshal(text, &p.segments)
 	}
-	if err != nil || len(p.segments) == 0 {
+	if err != nil || len(p.segments) == 0 || slices.ContainsFunc(p.segments, segment.invalid) {
 		return errors.New("the place to continue at is invalid: pass the value of next as it was printed")
 	}
 	return nil
+}
+
+// invalid reports whether no pass has written the segment.
+func (s segment) invalid() bool {
+	for name := range s.After {
+		if t := s.Types[name]; t != "S" && t != "N" && t != "B" {
+			return true
+		}
+	}
+	return false
 }
 
 // next returns where a pass can continue.
@@ -363,7 +374,7 @@ func (p *Pass) duplicate(u *schema.Unique, root, owner item.Place) {
 // finds one, it removes the notes.
 func (p *Pass) Verify(ctx context.Context) (*Report, error) {
 	if p.Write || p.From != "" {
-		return nil, errors.New("verify compares the whole table: leave out what continues an earlier pass")
+		return &p.report, errors.New("verify compares the whole table: leave out what continues an earlier pass")
 	}
 	r, err := p.Run(ctx)
 	if err != nil {
@@ -386,14 +397,13 @@ func (p *Pass) Verify(ctx context.Context) (*Report, error) {
 // is the name of the value in the keys of its guards.
 func (p *Pass) Drop(ctx context.Context, table *item.Table, name string) (*Report, error) {
 	if err := p.resume(); err != nil {
-		return nil, err
+		return &p.report, err
 	}
 	if err := search.RemoveNote(ctx, p.Client, table, name); err != nil {
-		return nil, err
+		return &p.report, err
 	}
 	err := request.AtOnce(ctx, len(p.segments), func(ctx context.Context, n int) error {
-		return p.drop(ctx, n, table,
-			name)
+		return p.drop(ctx, n, table, name)
 	})
 	p.report.Next = p.next()
 	return &p.report, err

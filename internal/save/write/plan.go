@@ -304,6 +304,8 @@ func tooMany(all []*Request, c Choice) error {
 		cure = "delete with Independent, one by one, or in parts"
 	case c.ExactlyOnce && c.Steps != nil:
 		cure = "insert without ExactlyOnce, which stages it, or with Independent, one by one"
+	case c.Move && slices.ContainsFunc(all, func(r *Request) bool { return r.Guard }):
+		cure = "an entity moves in one transaction: delete it, and then insert it under the new key, with Staged"
 	case c.Move && !all[0].Reserved.Versions():
 		cure = "an entity moves in one transaction: insert a copy under the new key, one by one with Independent, " +
 			"and delete the old one"
