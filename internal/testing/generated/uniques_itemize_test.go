@@ -188,7 +188,7 @@ func sameContactCall(a, b *ContactCall) bool { return *a == *b }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Contact) ItemizeCodec(*Contact) *mapperimpl.Codec[Contact] {
-	return &mapperimpl.Codec[Contact]{Layout: "fff2da609f8be8e661dade71", Table: contactForm}
+	return &mapperimpl.Codec[Contact]{Layout: "cdd186217d91868bd83ca7d5", Table: contactForm}
 }
 
 func _() {
