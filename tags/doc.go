@@ -26,6 +26,9 @@
 //	root               the root item: it means that the entity exists
 //	stored             store the field as an attribute too, although a key has it
 //	was=NAMES          earlier names of the attribute, the latest first: was=a, was='b,a'
+//	unique             no two entities have the value; unique='A,B' together, unique=fold without case
+//	as=MODEL#VALUE     the name of a unique value in the keys of its guards
+//	guards=TABLE       the table of the guards, if it is not that of the root item
 //	nested             store a struct as one map attribute
 //	name=WORD          the name of a generated method, of a field's placeholders, or of a further table
 //	one=WORD           the generated method that selects one element by its whole key

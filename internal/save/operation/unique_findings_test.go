@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
@@ -161,7 +162,8 @@ func TestTransactionsThatDeleteAnEntityDoNotAddToIt(t *testing.T) {
 	items := kit.NewForeign(t, table).All("PLAYER#1")
 	_, byKey := mapper.Transact(ctx, m.DeletePartByKey(m.Key("1")), m.SavePart(e))
 	if err == nil {
-		t.Errorf("a delete by a lookup, and an addition to the same entity: no error, items %v; by key: %v", items, byKey)
+		t.Errorf("a delete by a lookup, and an addition to the same entity: no error, items %v; by key: %v", items,
+			byKey)
 	} else {
 		t.Logf("by lookup: %v; by key: %v", err, byKey)
 	}
@@ -214,7 +216,8 @@ func TestPlansOfUniqueValuesCountReleases(t *testing.T) {
 	e = m.New(player{ID: "4", Email: "d", Notes: []playerNote{{N: 1}, {N: 2}}})
 	save("insert", e)
 	p := kit.Must(mapper.PlanTransact(m.DeletePart(e), m.SavePart(m.New(player{ID: "5", Email: "d"}))))(t)
-	check("delete and take", p, kit.Must(mapper.Transact(ctx, m.DeletePart(e), m.SavePart(m.New(player{ID: "5", Email: "d"}))))(t))
+	check("delete and take", p, kit.Must(mapper.Transact(ctx, m.DeletePart(e), m.SavePart(m.New(player{ID: "5",
+		Email: "d"}))))(t))
 	patch := handmade.EntityOf(m.Key("5")).Patch(playerEmail.Set("z"))
 	pp := kit.Must(patch.Plan(m))(t)
 	check("patch", pp, kit.Must(patch.Exec(ctx, m))(t))
@@ -226,7 +229,8 @@ func TestPlansOfUniqueValuesCountReleases(t *testing.T) {
 	check("patch remove", pp, kit.Must(rm.Exec(ctx, m))(t))
 	tp := handmade.EntityOf(m.Key("5")).Patch(playerEmail.Set("y"))
 	p = kit.Must(mapper.PlanTransact(tp.PatchPart(m), m.SavePart(m.New(player{ID: "8", Email: "z"}))))(t)
-	check("transact patch", p, kit.Must(mapper.Transact(ctx, tp.PatchPart(m), m.SavePart(m.New(player{ID: "8", Email: "z"}))))(t))
+	check("transact patch", p, kit.Must(mapper.Transact(ctx, tp.PatchPart(m), m.SavePart(m.New(player{ID: "8",
+		Email: "z"}))))(t))
 }
 
 func TestLookupsOfGuardsWithoutVersion(t *testing.T) {
@@ -234,7 +238,8 @@ func TestLookupsOfGuardsWithoutVersion(t *testing.T) {
 	ctx := context.Background()
 	m, table := attackPlayers(t)
 	f := kit.NewForeign(t, table)
-	f.Put(kit.Item{"PK": kit.S("~unique#player#Email#a"), "SK": kit.S("guard"), "~pk": kit.S("PLAYER#9"), "~sk": kit.S("HEAD"),
+	f.Put(kit.Item{"PK": kit.S("~unique#player#Email#a"), "SK": kit.S("guard"), "~pk": kit.S("PLAYER#9"),
+		"~sk": kit.S("HEAD"),
 		"_a": &types.AttributeValueMemberB{Value: []byte("12345678")}})
 	if _, err := m.Load(ctx, m.Unique("Email", "a")); !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("a lookup of a guard without a version: %v", err)
@@ -279,7 +284,8 @@ func TestOvertakenStagedInsertsLeaveNoItems(t *testing.T) {
 			kit.Must(m.Save(ctx, m.New(player{ID: "1", Name: "other"})))(t)
 		})
 		other := kit.Must(mapper.New[player](kit.Client(t, via, 3), mapper.Table(table)))(t)
-		_, err := other.Save(ctx, other.New(player{ID: "1", Email: email, Notes: []playerNote{{N: 1}, {N: 2}}}), mapper.Staged())
+		_, err := other.Save(ctx, other.New(player{ID: "1", Email: email, Notes: []playerNote{{N: 1}, {N: 2}}}),
+			mapper.Staged())
 		if items := kit.NewForeign(t, table).All("PLAYER#1"); len(items) != 1 || n != 1 {
 			t.Errorf("email %q: %d items are left (%v), %v", email, len(items), err, via.Log)
 		}
@@ -323,7 +329,8 @@ func TestExpiredOwnersThatAnotherPartPatchesKeepTheirValues(t *testing.T) {
 func TestAdditionsToRootItemsThatGetAnIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for name, o := range map[string]mapper.WriteOption{"independent": mapper.Independent(), "checkroot": mapper.CheckRoot(),
+	for name, o := range map[string]mapper.WriteOption{"independent": mapper.Independent(),
+		"checkroot": mapper.CheckRoot(),
 		"exactlyonce": mapper.ExactlyOnce(), "checkloaded": mapper.CheckLoaded()} {
 		m, table := attackPlayers(t)
 		f := kit.NewForeign(t, table)
@@ -478,7 +485,8 @@ type badge struct {
 func TestUniqueLookupsOfBytesAndLargeNumbers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m, err := mapper.New[badge](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")), mapper.AssumeVerified())
+	m, err := mapper.New[badge](testengine.Start(t).Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")),
+		mapper.AssumeVerified())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -507,12 +515,38 @@ func TestPatchesByTwoLookupsRequireBothValues(t *testing.T) {
 		kit.Must(m.Save(ctx, m.New(player{ID: "2", Email: "a"})))(t)
 	})
 	other := kit.Must(mapper.New[player](kit.Client(t, via, 3), mapper.Table(table), mapper.AssumeVerified()))(t)
-	byEmail := handmade.Elements[player, playerNote]{Node: mapperimpl.Lookup(0, func(v *player) { v.Email = "a" }), Item: 1}
-	byNick := handmade.Elements[player, playerNote]{Node: mapperimpl.Lookup(1, func(v *player) { v.Tenant, v.Nick = "t", "n" }), Item: 1}
-	_, err := mapper.Transact(ctx, byEmail.Add(playerNote{N: 1}).PatchPart(other), byNick.Add(playerNote{N: 2}).PatchPart(other))
+	byEmail := handmade.Elements[player, playerNote]{Node: mapperimpl.Lookup(0, func(v *player) { v.Email = "a" }),
+		Item: 1}
+	byNick := handmade.Elements[player, playerNote]{Node: mapperimpl.Lookup(1, func(v *player) { v.Tenant,
+		v.Nick = "t", "n" }), Item: 1}
+	_, err := mapper.Transact(ctx, byEmail.Add(playerNote{N: 1}).PatchPart(other),
+		byNick.Add(playerNote{N: 2}).PatchPart(other))
 	if got := kit.Must(m.Load(ctx, m.Key("1")))(t); len(got.Value.Notes) == 2 {
 		t.Errorf("the note for the owner of the e-mail address was added to an entity that has lost it: %v", err)
 	} else {
 		t.Log(err)
+	}
+}
+
+// A move gives a root item without an incarnation one, so that a late delete of the old entity releases nothing.
+func TestMovesRenewTheIncarnation(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, table := attackPlayers(t)
+	f := kit.NewForeign(t, table)
+	for _, has := range []bool{true, false} {
+		it := kit.Item{"PK": kit.S("PLAYER#1"), "SK": kit.S("HEAD"), "ID": kit.S("1"), "Email": kit.S("x")}
+		if has {
+			it["_a"] = &types.AttributeValueMemberB{Value: []byte("12345678")}
+		}
+		f.Put(it)
+		e := kit.Must(m.Load(ctx, m.Key("1")))(t)
+		e.Value.ID = "2"
+		kit.Must(m.Save(ctx, e, mapper.Move()))(t)
+		root, guard := f.Get("PLAYER#2", "HEAD"), f.Get("~unique#player#Email#x", "guard")
+		if root["_a"] == nil || !attr.Same(root["_a"], guard["_a"]) || attr.Same(root["_a"], it["_a"]) {
+			t.Errorf("incarnation %v: root item %v, guard %v", has, root, guard)
+		}
+		kit.Must(m.DeleteByKey(ctx, m.Key("2")))(t)
 	}
 }
