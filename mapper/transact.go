@@ -182,7 +182,9 @@ func (p entityPatch) part(m any) Part {
 }
 
 // ownerPart returns the part of a transaction for the entity of a lookup; deletes reports that it deletes the entity.
-func ownerPart(g *engine, sel selection.Selection, deletes bool, make func(*search.Owned) (operation.Part, error)) Part {
+func ownerPart(g *engine, sel selection.Selection, deletes bool, make func(*search.Owned) (operation.Part,
+	error),
+) Part {
 	p := g.part(nil, func() (operation.Part, error) {
 		return nil, g.model.Errorf("a part by a lookup cannot be planned, since its entity is read first: load the " +
 			"entity, and use its key")

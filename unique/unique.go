@@ -137,7 +137,8 @@ func Drop(ctx context.Context, c Client, table Table, name string, options ...Op
 		return &Report{}, err
 	}
 	if c == nil || table.Name == "" || table.Hash == "" {
-		return &Report{}, errors.New("unique.Drop: the client is nil, or the table has no name or no partition key: pass " +
+		return &Report{}, errors.New("unique.Drop: the client is nil, or the table has no name or no partition " +
+			"key: pass " +
 			"all of them")
 	}
 	t := &item.Table{Name: table.Name, Hash: table.Hash, Range: table.Range}

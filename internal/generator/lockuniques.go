@@ -24,7 +24,8 @@ func lostUniques(old, now schema.Layout) []string {
 				out = append(out, fmt.Sprintf("the guards of %s would be named %s, so that no lookup finds them: add "+
 					"as='%s' to its tag", strings.Join(now.Unique[j].Attributes, ","), now.Unique[j].Name, was.Name))
 			default:
-				out = append(out, fmt.Sprintf("the guards of %s would have the parts in another order, so that no lookup "+
+				out = append(out, fmt.Sprintf("the guards of %s would have the parts in another order, so that no "+
+					"lookup "+
 					"finds them: keep the order %s in unique=", was.Name, strings.Join(was.Attributes, ",")))
 			}
 			continue

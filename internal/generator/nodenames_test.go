@@ -126,7 +126,8 @@ func TestNameRenamesPlaceholders(t *testing.T) {
 	}
 	unused := strings.Replace(source, "\tVisits []", "\tNote string `ddb:\"sk=HEAD,name=Remark\"`\n\tVisits []", 1)
 	_, diagnostics = filesOf(t, map[string]string{"m.go": "package p\n\n" + unused})
-	if text := fmt.Sprint(diagnostics); !strings.Contains(text, "name= has no effect on a field that no key and no unique value names") {
+	if text := fmt.Sprint(diagnostics); !strings.Contains(text, "name= has no effect on a field that no key and no "+
+		"unique value names") {
 		t.Errorf("name= without effect is accepted: %s", text)
 	}
 }

@@ -23,11 +23,11 @@ import (
 // name the owner: the root item, and the incarnation of the entity. docs/format.md describes it.
 
 const (
-	guardSort   = "guard"
-	noteSort    = "note"
-	ownerPK     = "~pk"
-	ownerSK     = "~sk"
-	ownerTable  = "~table" // of a guard in another table than its owner's
+	guardSort  = "guard"
+	noteSort   = "note"
+	ownerPK    = "~pk"
+	ownerSK    = "~sk"
+	ownerTable = "~table" // of a guard in another table than its owner's
 	// maxGuarded is the largest value in a guard's key, in bytes. A larger one is replaced by its hash.
 	maxGuarded = 1000
 )
@@ -235,7 +235,8 @@ func (m *Model) GuardOwner(u *schema.Unique, guard item.Attributes) (*Owner, err
 	root := m.Tables[m.Root().Table.Index]
 	o := &Owner{Root: item.Place{Table: root}, Incarnation: m.Reserved.Header(guard).Incarnation}
 	if of, ok := guard[ownerTable].(*types.AttributeValueMemberS); ok && of.Value != root.Name {
-		return nil, m.Errorf("the table of guards %s has guards of entities in %s too: give each table its own (guards=), "+
+		return nil, m.Errorf("the table of guards %s has guards of entities in %s too: give each table its own "+
+			"(guards=), "+
 			"or delete those that stayed with itemize unique drop", m.GuardTable(u).Name, of.Value)
 	}
 	var ok bool

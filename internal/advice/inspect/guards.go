@@ -73,8 +73,9 @@ func (x *Inspector) guardOf(ctx context.Context, s *subject, u *schema.Unique, r
 	}
 	owner, err := m.GuardOwner(u, guard)
 	if err != nil {
-		add(fmt.Sprintf("the guard of %s is of another model, or of another table", field), "give one of the two another "+
-			"name (as=), or another table of guards (guards=)")
+		add(fmt.Sprintf("the guard of %s is of another model, or of another table", field),
+			"give one of the two another "+
+				"name (as=), or another table of guards (guards=)")
 		return nil
 	}
 	if owner != nil && owner.Same(model.Owner{Root: s.img.Place, Incarnation: s.img.Header.Incarnation}) {

@@ -85,8 +85,8 @@ func (b *builder) heldByKey(m *taggedField) bool {
 		slices.ContainsFunc(b.e.Items, func(it *Item) bool { return !it.Element() && names(it.Key) })
 }
 
-// unusedNames refuses name= on fields of the root item that neither a key nor a unique value names: it would rename nothing. Fields of
-// further items name these.
+// unusedNames refuses name= on fields of the root item that neither a key nor a unique value names: it would rename
+// nothing. Fields of further items name these.
 func (b *builder) unusedNames() {
 	used := map[*Field]bool{}
 	note := func(k *Key) {
@@ -115,7 +115,8 @@ func (b *builder) unusedNames() {
 	for _, m := range b.fields {
 		it := b.onItem[m.Field]
 		if m.tag.Has("name") && !used[m.Field] && (it == nil || it == b.e.Root) {
-			b.missing(m.option("name"), "remove it", "name= has no effect on a field that no key and no unique value names")
+			b.missing(m.option("name"), "remove it", "name= has no effect on a field that no key and no unique "+
+				"value names")
 		}
 	}
 }

@@ -86,8 +86,10 @@ func TestUniqueExpiredOwnerOfTwoValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, _ := attackPlayers(t, mapper.ExpiryMargin(0))
-	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "a", Tenant: "t", Nick: "n",
-		Ends: time.Now().Add(-time.Hour)})))(t)
+	kit.Must(m.Save(ctx, m.New(player{
+		ID: "1", Email: "a", Tenant: "t", Nick: "n",
+		Ends: time.Now().Add(-time.Hour),
+	})))(t)
 	if _, err := m.Save(ctx, m.New(player{ID: "2", Email: "a", Tenant: "t", Nick: "n"})); err != nil {
 		t.Errorf("an insert that takes two values of one expired owner: %v", err)
 	}
@@ -97,8 +99,10 @@ func TestUniqueExpiredOwnerOfTwoValuesInTransact(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, _ := attackPlayers(t, mapper.ExpiryMargin(0))
-	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "secret", Tenant: "t", Nick: "n",
-		Ends: time.Now().Add(-time.Hour)})))(t)
+	kit.Must(m.Save(ctx, m.New(player{
+		ID: "1", Email: "secret", Tenant: "t", Nick: "n",
+		Ends: time.Now().Add(-time.Hour),
+	})))(t)
 	if _, err := mapper.Transact(ctx, m.SavePart(m.New(player{ID: "2", Email: "secret"})),
 		m.SavePart(m.New(player{ID: "3", Tenant: "t", Nick: "n"}))); err != nil {
 		t.Errorf("two inserts that take values of one expired owner: %v", err)
@@ -216,8 +220,10 @@ func TestPlansOfUniqueValuesCountReleases(t *testing.T) {
 	e = m.New(player{ID: "4", Email: "d", Notes: []playerNote{{N: 1}, {N: 2}}})
 	save("insert", e)
 	p := kit.Must(mapper.PlanTransact(m.DeletePart(e), m.SavePart(m.New(player{ID: "5", Email: "d"}))))(t)
-	check("delete and take", p, kit.Must(mapper.Transact(ctx, m.DeletePart(e), m.SavePart(m.New(player{ID: "5",
-		Email: "d"}))))(t))
+	check("delete and take", p, kit.Must(mapper.Transact(ctx, m.DeletePart(e), m.SavePart(m.New(player{
+		ID:    "5",
+		Email: "d",
+	}))))(t))
 	patch := handmade.EntityOf(m.Key("5")).Patch(playerEmail.Set("z"))
 	pp := kit.Must(patch.Plan(m))(t)
 	check("patch", pp, kit.Must(patch.Exec(ctx, m))(t))
@@ -229,8 +235,10 @@ func TestPlansOfUniqueValuesCountReleases(t *testing.T) {
 	check("patch remove", pp, kit.Must(rm.Exec(ctx, m))(t))
 	tp := handmade.EntityOf(m.Key("5")).Patch(playerEmail.Set("y"))
 	p = kit.Must(mapper.PlanTransact(tp.PatchPart(m), m.SavePart(m.New(player{ID: "8", Email: "z"}))))(t)
-	check("transact patch", p, kit.Must(mapper.Transact(ctx, tp.PatchPart(m), m.SavePart(m.New(player{ID: "8",
-		Email: "z"}))))(t))
+	check("transact patch", p, kit.Must(mapper.Transact(ctx, tp.PatchPart(m), m.SavePart(m.New(player{
+		ID:    "8",
+		Email: "z",
+	}))))(t))
 }
 
 func TestLookupsOfGuardsWithoutVersion(t *testing.T) {
@@ -238,9 +246,11 @@ func TestLookupsOfGuardsWithoutVersion(t *testing.T) {
 	ctx := context.Background()
 	m, table := attackPlayers(t)
 	f := kit.NewForeign(t, table)
-	f.Put(kit.Item{"PK": kit.S("~unique#player#Email#a"), "SK": kit.S("guard"), "~pk": kit.S("PLAYER#9"),
+	f.Put(kit.Item{
+		"PK": kit.S("~unique#player#Email#a"), "SK": kit.S("guard"), "~pk": kit.S("PLAYER#9"),
 		"~sk": kit.S("HEAD"),
-		"_a": &types.AttributeValueMemberB{Value: []byte("12345678")}})
+		"_a":  &types.AttributeValueMemberB{Value: []byte("12345678")},
+	})
 	if _, err := m.Load(ctx, m.Unique("Email", "a")); !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("a lookup of a guard without a version: %v", err)
 	}
@@ -329,9 +339,11 @@ func TestExpiredOwnersThatAnotherPartPatchesKeepTheirValues(t *testing.T) {
 func TestAdditionsToRootItemsThatGetAnIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for name, o := range map[string]mapper.WriteOption{"independent": mapper.Independent(),
-		"checkroot": mapper.CheckRoot(),
-		"exactlyonce": mapper.ExactlyOnce(), "checkloaded": mapper.CheckLoaded()} {
+	for name, o := range map[string]mapper.WriteOption{
+		"independent": mapper.Independent(),
+		"checkroot":   mapper.CheckRoot(),
+		"exactlyonce": mapper.ExactlyOnce(), "checkloaded": mapper.CheckLoaded(),
+	} {
 		m, table := attackPlayers(t)
 		f := kit.NewForeign(t, table)
 		f.Put(kit.Item{"PK": kit.S("PLAYER#1"), "SK": kit.S("HEAD")})
@@ -430,8 +442,10 @@ func TestErrorsOfGuardsShowNoValue(t *testing.T) {
 		f := kit.NewForeign(t, table)
 		a := &types.AttributeValueMemberB{Value: []byte("12345678")}
 		put := func() {
-			f.Put(kit.Item{"PK": kit.S("~unique#player#Email#secret"), "SK": kit.S("guard"), "~pk": kit.S("PLAYER#9"),
-				"~sk": kit.S("HEAD"), "_a": a, "_v": &types.AttributeValueMemberB{Value: []byte(rand2())}})
+			f.Put(kit.Item{
+				"PK": kit.S("~unique#player#Email#secret"), "SK": kit.S("guard"), "~pk": kit.S("PLAYER#9"),
+				"~sk": kit.S("HEAD"), "_a": a, "_v": &types.AttributeValueMemberB{Value: []byte(rand2())},
+			})
 		}
 		put()
 		via := &kit.Faulty{At: -1}
@@ -515,10 +529,14 @@ func TestPatchesByTwoLookupsRequireBothValues(t *testing.T) {
 		kit.Must(m.Save(ctx, m.New(player{ID: "2", Email: "a"})))(t)
 	})
 	other := kit.Must(mapper.New[player](kit.Client(t, via, 3), mapper.Table(table), mapper.AssumeVerified()))(t)
-	byEmail := handmade.Elements[player, playerNote]{Node: mapperimpl.Lookup(0, func(v *player) { v.Email = "a" }),
-		Item: 1}
-	byNick := handmade.Elements[player, playerNote]{Node: mapperimpl.Lookup(1, func(v *player) { v.Tenant,
-		v.Nick = "t", "n" }), Item: 1}
+	byEmail := handmade.Elements[player, playerNote]{
+		Node: mapperimpl.Lookup(0, func(v *player) { v.Email = "a" }),
+		Item: 1,
+	}
+	byNick := handmade.Elements[player, playerNote]{Node: mapperimpl.Lookup(1, func(v *player) {
+		v.Tenant,
+			v.Nick = "t", "n"
+	}), Item: 1}
 	_, err := mapper.Transact(ctx, byEmail.Add(playerNote{N: 1}).PatchPart(other),
 		byNick.Add(playerNote{N: 2}).PatchPart(other))
 	if got := kit.Must(m.Load(ctx, m.Key("1")))(t); len(got.Value.Notes) == 2 {

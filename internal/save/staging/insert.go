@@ -300,7 +300,8 @@ func (in *insert) undo(ctx context.Context) {
 		own := func(stored item.Attributes) bool {
 			return attr.Same(in.e.Reserved.Header(stored).Incarnation, in.e.Reserved.Header(in.claim.Put).Incarnation)
 		}
-		overtaken := o.State == write.Rejected && !o.Unsure && o.Stored != nil && o.Stored[0] != nil && !own(o.Stored[0])
+		overtaken := o.State == write.Rejected && !o.Unsure && o.Stored != nil && o.Stored[0] != nil &&
+			!own(o.Stored[0])
 		if !o.OK() && !overtaken { // the copy may have made the root item live
 			return
 		}

@@ -121,7 +121,8 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case len(all) == 1 && all[0].Writes():
 		return single(all, alone(c.ExactlyOnce)), nil
 	case c.Independent && len(checks) > 0:
-		return nil, fmt.Errorf("%s: %s is written together with a check of %s, as a lookup needs it, or a change of the "+
+		return nil, fmt.Errorf("%s: %s is written together with a check of %s, as a lookup needs it, or a change "+
+			"of the "+
 			"number of shards: write without Independent", all[0].Label, all[0].Place, checks[0].Place)
 	case c.Independent:
 		return oneByOne(requests, alone(c.ExactlyOnce)), nil

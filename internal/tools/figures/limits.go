@@ -54,7 +54,7 @@ var limits = []limit{
 	},
 	{
 		"lines of package internal/save/operation",
-		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4900,
+		func(f *figures) int { return f.PackageLines["internal/save/operation"] }, 4940,
 		"the write loop, its tables, its parts and guards: changes are in change, requests in write",
 	},
 	{

@@ -12,6 +12,7 @@
 #	check.sh expiry    elements that expire with the root item, and that each clause is needed
 #	check.sh faults    staged writes, writers that add, and migrations, with several faults; rollbacks with more programs
 #	check.sh large     a large value: two actors without faults, and that each clause is needed
+#	check.sh unique    unique values: two and three actors, moves, lookups and the adoption, and that each clause is needed
 #	check.sh largeall  the same with faults, and three actors
 #	check.sh NAME      NAME.cfg alone, with all that TLC says (traces)
 #
