@@ -129,8 +129,10 @@ func TestForecastsHaveTheGuardsOfUniqueValues(t *testing.T) {
 	w := Workload{
 		Attributes: []Attribute{{Name: "email", Sizes: []int{40}}, {Name: "text", Sizes: []int{5000}}},
 		Operations: []Operation{
-			{Name: "rename", PerMonth: 1, Writes: []string{"email"}}, {Name: "edit", PerMonth: 1,
-				Writes: []string{"text"}},
+			{Name: "rename", PerMonth: 1, Writes: []string{"email"}}, {
+				Name: "edit", PerMonth: 1,
+				Writes: []string{"text"},
+			},
 		},
 	}
 	l := Layout{Name: "split", Items: [][]string{{"email"}, {"text"}}}
