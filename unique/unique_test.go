@@ -2,6 +2,7 @@ package unique_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"testing"
@@ -82,5 +83,59 @@ func TestAdoptionOfStoredEntities(t *testing.T) {
 	dropped := kit.Must(unique.Drop(ctx, client, unique.Table{Name: table, Hash: "PK", Range: "SK"}, "user#Email"))(t)
 	if dropped.Written != 60 {
 		t.Errorf("drop: %+v", dropped)
+	}
+}
+
+// A pass that is ended can continue at its Next, and covers each entity.
+func TestPassesContinueWhereTheyEnded(t *testing.T) {
+	t.Parallel()
+	table, client := testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client()
+	old := kit.Must(mapper.New[oldUser](client, mapper.Table(table)))(t)
+	m := kit.Must(mapper.New[user](client, mapper.Table(table)))(t)
+	const entities = 30
+	for i := range entities {
+		kit.Must(old.Save(context.Background(), old.New(oldUser{ID: fmt.Sprint(i), Email: fmt.Sprint(i)})))(t)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, err := unique.Run(ctx, m, unique.Segments(4), unique.Rate(10_000), unique.OnProgress(func(r unique.Report) {
+		if r.Written > 0 {
+			cancel()
+		}
+	}))
+	if err == nil || r.Next == "" || r.Verified() {
+		t.Fatalf("a pass that was ended: %+v, %v", r, err)
+	}
+	if r := kit.Must(unique.Run(context.Background(), m, unique.Resume(r.Next)))(t); r.Next != "" {
+		t.Errorf("the rest: %+v", r)
+	}
+	if r := kit.Must(unique.Verify(context.Background(), m))(t); r.Guarded != entities || !r.Verified() {
+		t.Errorf("verify: %+v", r)
+	}
+}
+
+func TestInvalidOptionsAreRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table, client := testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client()
+	m := kit.Must(mapper.New[user](client, mapper.Table(table)))(t)
+	noTypes := base64.RawURLEncoding.EncodeToString([]byte(`[{"after":{"PK":"YQ=="}}]`))
+	run := func(o unique.Option) error { return kit.Err(unique.Run(ctx, m, o)) }
+	drop := func(c unique.Client, t unique.Table, o ...unique.Option) error {
+		return kit.Err(unique.Drop(ctx, c, t, "user#Email", o...))
+	}
+	at := unique.Table{Name: table, Hash: "PK", Range: "SK"}
+	for name, err := range map[string]error{
+		"text":             run(unique.Resume("garbage")),
+		"no types":         run(unique.Resume(noTypes)),
+		"rate":             run(unique.Rate(-1)),
+		"verify continued": kit.Err(unique.Verify(ctx, m, unique.Resume(noTypes))),
+		"drop":             drop(client, at, unique.Resume(noTypes)),
+		"no client":        drop(nil, at),
+		"no table":         drop(client, unique.Table{}),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 }
