@@ -175,6 +175,9 @@ func TestTransactionsThatDeleteAnEntityDoNotAddToIt(t *testing.T) {
 
 func TestPlansOfUniqueValuesCountReleases(t *testing.T) {
 	t.Parallel()
+	if !testengine.ReportsTransactions(t) {
+		return
+	}
 	ctx := context.Background()
 	m, _ := attackPlayers(t)
 	check := func(name string, plan *mapper.Plan, r *mapper.Receipt) {
@@ -411,6 +414,9 @@ type inverted struct {
 
 func TestIndexesOnKeysHaveEntriesOfGuards(t *testing.T) {
 	t.Parallel()
+	if !testengine.ReportsTransactions(t) {
+		return
+	}
 	ctx := context.Background()
 	m := kit.Indexed[inverted](t, nil, mapper.AssumeVerified())
 	check := func(name string, plan *mapper.Plan, r *mapper.Receipt) {

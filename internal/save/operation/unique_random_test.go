@@ -664,7 +664,7 @@ func TestUniqueValuesFollowTheModel(t *testing.T) {
 	t.Parallel()
 	const villages = 4
 	seed := draws.Seed(t)
-	n := draws.Times(1000, 10_000, 1_000_000)
+	n := draws.Times(300, 10_000, 1_000_000)
 	begin := time.Now()
 	var wait sync.WaitGroup
 	all := make([]*village, villages)

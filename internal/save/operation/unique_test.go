@@ -66,7 +66,7 @@ func TestUniqueValuesHaveOneOwner(t *testing.T) {
 	m := kit.Must(mapper.New[player](testengine.Start(t).Client(), mapper.Table(table)))(t)
 	ann := m.New(player{ID: "1", Email: "Ann@example.com", Tenant: "a", Nick: "ann"})
 	r := kit.Must(m.Save(ctx, ann))(t)
-	if r.Consumed.WCU != 6 {
+	if r.Consumed.WCU != 6 && testengine.ReportsTransactions(t) {
 		t.Errorf("an insert with two unique values took %v WCU, want 6: %+v", r.Consumed.WCU, r)
 	}
 	if got := guardKeys(t, table); len(got) != 2 {
@@ -175,7 +175,7 @@ func TestPatchesChangeUniqueValues(t *testing.T) {
 	patch = entity("1").Patch(playerEmail.Set("c"), playerNick.Set("x"))
 	plan := kit.Must(patch.Plan(m))(t)
 	r := kit.Must(patch.Exec(ctx, m))(t)
-	if r.Consumed.WCU != 10 || plan.WCU.Min > 10 || plan.WCU.Expected != 10 || plan.WCU.Max < 10 {
+	if r.Consumed.WCU != 10 && testengine.ReportsTransactions(t) || plan.WCU.Min > 10 || plan.WCU.Expected != 10 || plan.WCU.Max < 10 {
 		t.Errorf("the patch took %v WCU, planned %+v, want 10", r.Consumed.WCU, plan.WCU)
 	}
 	if r := kit.Must(entity("1").Patch(playerEmail.Set("C")).Exec(ctx, m))(t); r.Consumed.WCU != 1 {

@@ -279,7 +279,7 @@ all)
 	;;
 small)
 	side_by_side=yes
-	for config in AddsUpdates Adds CarryBare Carry Expiry Updates UpdatesTransactional Rollback UniqueLookups UniqueMovesFaults; do holds $config; done
+	for config in AddsUpdates Adds CarryBare Carry Expiry Updates UpdatesTransactional Rollback UniqueMovesFaults; do holds $config; done
 	;;
 two) staging ;;
 carry) carry ;;
