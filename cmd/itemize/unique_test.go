@@ -51,7 +51,7 @@ func TestUnique(t *testing.T) {
 	}
 	clubs, tags := testengine.Table(t, "PK:S", "SK:S"), testengine.Table(t, "PK:S", "")
 	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": as.AccessKeyID, "AWS_SECRET_ACCESS_KEY": as.SecretAccessKey, "AWS_REGION": "eu-central-1",
+		"AWS_ACCESS_KEY_ID": as.AccessKeyID, "AWS_SECRET_ACCESS_KEY": as.SecretAccessKey,
 	} {
 		t.Setenv(name, value)
 	}
