@@ -291,8 +291,7 @@ func TestOvertakenStagedInsertsLeaveNoItems(t *testing.T) {
 	for _, email := range []string{"", "a"} {
 		m, table := attackPlayers(t)
 		n := 0
-		var via *kit.Faulty
-		via = kit.AtRequest(map[string]string{"": "UpdateItem", "a": "TransactWriteItems"}[email], 1, func() {
+		via := kit.AtRequest(map[string]string{"": "UpdateItem", "a": "TransactWriteItems"}[email], 1, func() {
 			n++
 			kit.Must(m.Save(ctx, m.New(player{ID: "1", Name: "other"})))(t)
 		})
