@@ -99,7 +99,8 @@ type Faulty struct {
 	At     int // the request, from 0; -1 for none
 	Fault  Fault
 	Cancel context.CancelFunc
-	// Late, if set, is given requests to be sent another time.
+	late   sync.Mutex
+	// Late, if set, is given requests to be sent another time, one at a time: an operation may send several at once.
 	Late func(*http.Request) bool
 	// Pick, if set, chooses the fault of each request.
 	Pick func() Fault
@@ -123,7 +124,7 @@ func (f *Faulty) Do(r *http.Request) (*http.Response, error) {
 		do = f.Pick()
 	}
 	f.mu.Unlock()
-	if f.Late != nil && f.Late(r) {
+	if f.holds(r) {
 		return nil, ErrDropped
 	}
 	switch do {
@@ -154,6 +155,16 @@ func (f *Faulty) Do(r *http.Request) (*http.Response, error) {
 			nil
 	}
 	return nil, ErrDropped
+}
+
+// holds reports whether a request is to be sent another time.
+func (f *Faulty) holds(r *http.Request) bool {
+	if f.Late == nil {
+		return false
+	}
+	f.late.Lock()
+	defer f.late.Unlock()
+	return f.Late(r)
 }
 
 // collision is the answer to a write that meets a transaction.
