@@ -139,3 +139,65 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// tenants are entities on shards, before their name is unique and afterwards: the shard is computed, drawn, and
+// computed while the number of shards changes.
+type (
+	oldTenant struct {
+		_    struct{} `ddb:"table=tenants,shards=3,shardby=ID"`
+		Land string   `ddb:"pk=LAND#{Land}#{shard}"`
+		ID   string   `ddb:"sk=T#{ID}"`
+		Name string   `ddb:"sk=T#{ID}"`
+	}
+	tenant struct {
+		_    struct{} `ddb:"table=tenants,shards=3,shardby=ID"`
+		Land string   `ddb:"pk=LAND#{Land}#{shard}"`
+		ID   string   `ddb:"sk=T#{ID}"`
+		Name string   `ddb:"sk=T#{ID},unique"`
+	}
+	drawnTenant struct {
+		_    struct{} `ddb:"table=tenants,shards=3,shardby=random"`
+		Land string   `ddb:"pk=LAND#{Land}#{shard}"`
+		ID   string   `ddb:"sk=T#{ID}"`
+		Name string   `ddb:"sk=T#{ID},unique"`
+	}
+	lateTenant struct {
+		_    struct{} `ddb:"table=tenants,shards='5,3',shardby=ID"`
+		Land string   `ddb:"pk=LAND#{Land}#{shard}"`
+		ID   string   `ddb:"sk=T#{ID}"`
+		Name string   `ddb:"sk=T#{ID},unique"`
+	}
+)
+
+func adoptTenants[T tenant | drawnTenant | lateTenant](t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table, client := testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client()
+	old := kit.Must(mapper.New[oldTenant](client, mapper.Table(table)))(t)
+	for i := range 20 {
+		v := oldTenant{Land: fmt.Sprint("l", i%2), ID: fmt.Sprint(i), Name: fmt.Sprint("n", i%18)}
+		kit.Must(old.Save(ctx, old.New(v)))(t)
+	}
+	m := kit.Must(mapper.New[T](client, mapper.Table(table)))(t)
+	if r := kit.Must(unique.Run(ctx, m))(t); r.Entities != 20 || r.Written != 18 || r.Duplicates != 2 {
+		t.Errorf("run: %+v", r)
+	}
+	for e, err := range m.Scan(ctx) {
+		v := oldTenant(kit.Must(e, err)(t).Value)
+		v.Name = "name " + v.ID
+		e.Value = T(v)
+		kit.Must(m.Save(ctx, e))(t)
+	}
+	if r := kit.Must(unique.Verify(ctx, m))(t); !r.Verified() || r.Guarded != 20 {
+		t.Errorf("verify: %+v", r)
+	}
+	if e := kit.Must(m.Load(ctx, m.Unique("Name", "name 19")))(t); oldTenant(e.Value).ID != "19" {
+		t.Errorf("a lookup found %+v", e.Value)
+	}
+}
+
+func TestAdoptionOnShards(t *testing.T) {
+	t.Run("computed", adoptTenants[tenant])
+	t.Run("drawn", adoptTenants[drawnTenant])
+	t.Run("resharding", adoptTenants[lateTenant])
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -342,7 +343,22 @@ func (m *Model) SomeIdentity() []key.Value {
 			all[i] = key.OfNumber("1")
 		}
 	}
+	if s := m.Schema.Shards; s != nil {
+		all = append(all, schema.ShardOf(s.Most()))
+	}
 	return all
+}
+
+// SameEntity reports whether two root items are of one entity: also those on two of its shards while their number
+// changes, when an insert on one of them requires that the entity is not on the other.
+func (m *Model) SameEntity(a, b item.Place) bool {
+	if a == b || !m.IsResharding() {
+		return a == b
+	}
+	one, ok := m.RootIdentity(a)
+	two, is := m.RootIdentity(b)
+	n := m.Schema.Identities()
+	return ok && is && slices.EqualFunc(one[:n], two[:n], key.Value.Equal)
 }
 
 // UniqueValues returns the parts of a unique value as a root item stores them.

@@ -70,9 +70,6 @@ func (b *builder) unique(m *taggedField) {
 	case b.e.Version == "":
 		b.fault(at, "remove noversion, or unique", "guards need versions, but the model has none (noversion)")
 		return
-	case b.e.Shards != nil:
-		b.fault(at, "store the value in a separate model", "unique values of sharded models are not supported")
-		return
 	case len(b.timed) > 0:
 		b.fault(at, "store the value in a separate model", "unique values need a table that stays, but the model "+
 			"has rotating tables")

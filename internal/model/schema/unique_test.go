@@ -115,14 +115,6 @@ func TestRefusedUniqueValues(t *testing.T) {
 			A  string `ddb:"sk=HEAD,unique"`
 		}](), []string{`struct.A: guards need versions, but the model has none (noversion): remove noversion, or ` +
 			`unique`}},
-		{"sharded models", reflect.TypeFor[struct {
-			_  table  `ddb:"table=models,shards=4,shardby=X"`
-			X  string `ddb:"pk=X#{X}#{shard}"`
-			ID string `ddb:"sk={ID}"`
-			B  string `ddb:"sk={ID},unique"`
-		}](), []string{
-			`struct.B: unique values of sharded models are not supported: store the value in a separate model`,
-		}},
 		{"keys of numbers", reflect.TypeFor[struct {
 			_  table  `ddb:"table=models"`
 			ID int    `ddb:"pk={ID}"`

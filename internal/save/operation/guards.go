@@ -320,7 +320,8 @@ func (x *guards) judge(ctx context.Context, j *joinedGuard, stored item.Attribut
 		x.judged[at] = &judgment{stored: stored}
 	case j.Reserved.Replaceable(root.Attributes(), j.Now()):
 		x.judged[at] = &judgment{stored: stored, expired: root}
-	case placeOf(owner.Root) == placeOf(j.Take.Root): // the same transaction requires its state
+	case placeOf(owner.Root) == placeOf(j.Take.Root), // the same transaction requires its state
+		j.New && j.SameEntity(owner.Root, j.Take.Root):
 		x.judged[at] = &judgment{stored: stored}
 	default:
 		return false, j.taken(root)

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/explore"
@@ -26,6 +28,7 @@ import (
 // person has two unique values.
 type person struct {
 	_      struct{}  `ddb:"table=docs,ttl=expires"`
+	House  string    `ddb:"-"`
 	ID     string    `ddb:"pk=ID#{ID}"`
 	Email  string    `ddb:"sk=HEAD,unique"`
 	Tenant string    `ddb:"sk=HEAD"`
@@ -35,21 +38,62 @@ type person struct {
 	Parts  []part    `ddb:"sk=M#{Name}"`
 }
 
-var (
-	emailOfPerson  = handmade.String("Email", "", func(v *person) *string { return &v.Email })
-	tenantOfPerson = handmade.String("Tenant", "", func(v *person) *string { return &v.Tenant })
-	nickOfPerson   = handmade.String("Nick", "", func(v *person) *string { return &v.Nick })
-	markOfPerson   = handmade.String("Mark", "", func(v *person) *string { return &v.Mark })
-)
+// lodger is a person on a shard. Their number changes from 2 to 3: early programs write 2, and late ones 3.
+type lodger struct {
+	_      struct{}  `ddb:"table=docs,ttl=expires,shards=3,shardby=ID"`
+	House  string    `ddb:"pk=HOUSE#{House}#{shard}"`
+	ID     string    `ddb:"sk=ID#{ID}#HEAD"`
+	Email  string    `ddb:"sk=ID#{ID}#HEAD,unique,as='person#Email'"`
+	Tenant string    `ddb:"sk=ID#{ID}#HEAD"`
+	Nick   string    `ddb:"sk=ID#{ID}#HEAD,unique='Tenant,Nick',as='person#Tenant,Nick'"`
+	Mark   string    `ddb:"sk=ID#{ID}#HEAD"`
+	Until  time.Time `ddb:"sk=ID#{ID}#HEAD,ttl,all"`
+	Parts  []part    `ddb:"sk=ID#{^ID}#M#{Name}"`
+}
+
+type early struct {
+	_      struct{}  `ddb:"table=docs,ttl=expires,shards='2,3',shardby=ID"`
+	House  string    `ddb:"pk=HOUSE#{House}#{shard}"`
+	ID     string    `ddb:"sk=ID#{ID}#HEAD"`
+	Email  string    `ddb:"sk=ID#{ID}#HEAD,unique,as='person#Email'"`
+	Tenant string    `ddb:"sk=ID#{ID}#HEAD"`
+	Nick   string    `ddb:"sk=ID#{ID}#HEAD,unique='Tenant,Nick',as='person#Tenant,Nick'"`
+	Mark   string    `ddb:"sk=ID#{ID}#HEAD"`
+	Until  time.Time `ddb:"sk=ID#{ID}#HEAD,ttl,all"`
+	Parts  []part    `ddb:"sk=ID#{^ID}#M#{Name}"`
+}
+
+type late struct {
+	_      struct{}  `ddb:"table=docs,ttl=expires,shards='3,2',shardby=ID"`
+	House  string    `ddb:"pk=HOUSE#{House}#{shard}"`
+	ID     string    `ddb:"sk=ID#{ID}#HEAD"`
+	Email  string    `ddb:"sk=ID#{ID}#HEAD,unique,as='person#Email'"`
+	Tenant string    `ddb:"sk=ID#{ID}#HEAD"`
+	Nick   string    `ddb:"sk=ID#{ID}#HEAD,unique='Tenant,Nick',as='person#Tenant,Nick'"`
+	Mark   string    `ddb:"sk=ID#{ID}#HEAD"`
+	Until  time.Time `ddb:"sk=ID#{ID}#HEAD,ttl,all"`
+	Parts  []part    `ddb:"sk=ID#{^ID}#M#{Name}"`
+}
+
+type human interface {
+	person | lodger | early | late
+}
+
+// inPerson is the pointer to a field of a person, whose layout in memory all humans have.
+func inPerson[P human](field func(v *person) *string) func(v *P) *string {
+	return func(v *P) *string { return field((*person)(unsafe.Pointer(v))) }
+}
 
 // lookUp returns the selection of a lookup.
-func (s sought) lookUp() *query.Node[person] {
-	return mapperimpl.Lookup(s.u, func(v *person) {
+func lookUp[P human](s sought) *query.Node[P] {
+	return mapperimpl.Lookup(s.u, func(v *P) {
+		p := person(*v)
 		if s.u == 0 {
-			v.Email = s.value
+			p.Email = s.value
 		} else {
-			v.Tenant, v.Nick, _ = cutTuple(s.value)
+			p.Tenant, p.Nick, _ = cutTuple(s.value)
 		}
+		*v = P(p)
 	})
 }
 
@@ -63,19 +107,19 @@ func ownedOf(v person) owned { return owned{v.Email, v.Tenant, v.Nick} }
 func pick[V any](r *rand.Rand, all []V) V { return all[r.IntN(len(all))] }
 
 // personActor is one of the actors of a run, with its own choices.
-type personActor struct {
+type personActor[P human] struct {
 	*people
 	*rand.Rand
 	name string
 	ctx  context.Context
 	net  *explore.Transport
-	m    *mapper.Mapper[person]
+	m    *mapper.Mapper[P]
 	// unwatched reports that the client does not pass on the options of calls.
 	unwatched bool
 }
 
-func (x *people) mapperOf(client mapper.Client) *mapper.Mapper[person] {
-	m, err := mapper.New[person](client, mapper.Table(x.lab.table["docs"]), mapper.ExpiryMargin(0),
+func mapperOf[P human](x *people, client mapper.Client) *mapper.Mapper[P] {
+	m, err := mapper.New[P](client, mapper.Table(x.lab.table["docs"]), mapper.ExpiryMargin(0),
 		mapper.AssumeVerified())
 	if err != nil {
 		panic(err)
@@ -85,7 +129,7 @@ func (x *people) mapperOf(client mapper.Client) *mapper.Mapper[person] {
 }
 
 // call runs a call, and records it.
-func (a *personActor) call(o *personOp, do func(ctx context.Context) error) error {
+func (a *personActor[P]) call(o *personOp, do func(ctx context.Context) error) error {
 	o.what = a.name + " " + o.what
 	o.from = len(a.moments) - 1
 	a.run.Trace = append(a.run.Trace, "  "+o.what)
@@ -99,7 +143,7 @@ func (a *personActor) call(o *personOp, do func(ctx context.Context) error) erro
 }
 
 // values draws the values of an entity.
-func (a *personActor) values() owned {
+func (a *personActor[P]) values() owned {
 	o := owned{email: pick(a.Rand, a.emails), tenant: pick(a.Rand, a.tenants)}
 	if a.narrow {
 		if slices.Contains(a.kinds, "save") && a.IntN(3) == 0 {
@@ -116,7 +160,7 @@ func (a *personActor) values() owned {
 	return o
 }
 
-func (a *personActor) until() time.Time {
+func (a *personActor[P]) until() time.Time {
 	n := 4
 	if slices.Contains(a.kinds, "tick") {
 		n = 2
@@ -134,15 +178,23 @@ func wanting(all ...owned) func(int, rootState) bool {
 	}
 }
 
-func (a *personActor) newMark() string { return fmt.Sprint(a.name, "-", len(a.ops), "-", a.IntN(1000)) }
+func (a *personActor[P]) newMark() string { return fmt.Sprint(a.name, "-", len(a.ops), "-", a.IntN(1000)) }
+
+// key is the key of an entity.
+func (a *personActor[P]) key(id string) *query.Key[P] {
+	if a.onShards() {
+		return a.m.Key(house, id)
+	}
+	return a.m.Key(id)
+}
 
 // fresh returns a new entity.
-func (a *personActor) fresh(id string, o owned, mark string) *mapper.Entity[person] {
-	v := person{ID: id, Email: o.email, Tenant: o.tenant, Nick: o.nick, Mark: mark, Until: a.until()}
+func (a *personActor[P]) fresh(id string, o owned, mark string) *mapper.Entity[P] {
+	v := person{House: house, ID: id, Email: o.email, Tenant: o.tenant, Nick: o.nick, Mark: mark, Until: a.until()}
 	for i := range a.IntN(3) {
 		v.Parts = append(v.Parts, part{fmt.Sprint("P", i), mark})
 	}
-	return a.m.New(v)
+	return a.m.New(P(v))
 }
 
 // has reports whether a moment has an entity with a mark and values.
@@ -153,13 +205,13 @@ func has(id, mark string, o owned) func(moment) bool {
 	}
 }
 
-func (a *personActor) insert(id string, o owned) error {
+func (a *personActor[P]) insert(id string, o owned) error {
 	mark := a.newMark()
 	e := a.fresh(id, o, mark)
 	staged := stagedIf(a.IntN(2) < a.staged)
 	op := &personOp{
 		what: fmt.Sprint("inserts ", id, o, len(staged)), mark: mark, ids: []string{id}, wants: wanting(o),
-		parts: len(e.Value.Parts), done: has(id, mark, o),
+		parts: len(person(e.Value).Parts), done: has(id, mark, o),
 	}
 	return a.call(op, func(ctx context.Context) error {
 		_, err := a.m.Save(ctx, e, staged...)
@@ -168,12 +220,12 @@ func (a *personActor) insert(id string, o owned) error {
 }
 
 // load loads an entity, nil for none.
-func (a *personActor) load(id string) (e *mapper.Entity[person]) {
+func (a *personActor[P]) load(id string) (e *mapper.Entity[P]) {
 	options := []mapper.ReadOption{mapper.Strong()}
 	if a.IntN(3) == 0 {
 		options = nil
 	}
-	e, err := a.m.Load(a.ctx, a.m.Key(id), options...)
+	e, err := a.m.Load(a.ctx, a.key(id), options...)
 	if err != nil {
 		return nil
 	}
@@ -181,7 +233,7 @@ func (a *personActor) load(id string) (e *mapper.Entity[person]) {
 }
 
 // change changes some values.
-func (a *personActor) change(v *person) {
+func (a *personActor[P]) change(v *person) {
 	o := a.values()
 	switch a.IntN(4) {
 	case 0:
@@ -198,15 +250,17 @@ func (a *personActor) change(v *person) {
 	}
 }
 
-func (a *personActor) save(id string) {
+func (a *personActor[P]) save(id string) {
 	e := a.load(id)
 	if e == nil {
 		return
 	}
 	mark := a.newMark()
-	a.change(&e.Value)
-	e.Value.Mark = mark
-	o := ownedOf(e.Value)
+	v := person(e.Value)
+	a.change(&v)
+	v.Mark = mark
+	e.Value = P(v)
+	o := ownedOf(v)
 	op := &personOp{
 		what: fmt.Sprint("saves ", id, o), mark: mark, ids: []string{id}, wants: wanting(o), done: has(id, mark, o),
 	}
@@ -217,24 +271,26 @@ func (a *personActor) save(id string) {
 }
 
 // update changes an entity by its key or a lookup, with retries.
-func (a *personActor) update(id string) {
+func (a *personActor[P]) update(id string) {
 	mark := a.newMark()
 	var last person
 	var all []owned
 	op := &personOp{what: "updates " + id, mark: mark, ids: []string{id}}
-	var of query.Selection[person] = a.m.Key(id)
+	var of query.Selection[P] = a.key(id)
 	if a.IntN(2) == 0 {
 		s := pick(a.Rand, a.all())
-		op.what, op.lookup, op.ids, of = fmt.Sprint("updates the owner of ", s), &s, nil, s.lookUp()
+		op.what, op.lookup, op.ids, of = fmt.Sprint("updates the owner of ", s), &s, nil, lookUp[P](s)
 	}
 	op.wants = func(u int, r rootState) bool { return wanting(all...)(u, r) }
 	op.done = func(m moment) bool { return has(last.ID, mark, ownedOf(last))(m) }
 	_ = a.call(op, func(ctx context.Context) error {
-		_, err := a.m.Update(ctx, of, func(v *person) error {
+		_, err := a.m.Update(ctx, of, func(p *P) error {
+			v := person(*p)
 			op.ids = append(op.ids, v.ID) // an update by a lookup saves the entity as it was loaded
-			a.change(v)
+			a.change(&v)
 			v.Mark = mark
-			last, all = *v, append(all, ownedOf(*v))
+			last, all = v, append(all, ownedOf(v))
+			*p = P(v)
 			return nil
 		})
 		return err
@@ -242,10 +298,10 @@ func (a *personActor) update(id string) {
 }
 
 // patch returns a patch of an entity, and the function that says whether it needs a value.
-func (a *personActor) patch(n *query.Node[person], mark string) (
-	*mapper.ItemPatch[person, *person], func(int, rootState) bool,
+func (a *personActor[P]) patch(n *query.Node[P], mark string) (
+	*mapper.ItemPatch[P, *P], func(int, rootState) bool,
 ) {
-	e, o, kind := handmade.Entity[person]{Node: n}, a.values(), a.IntN(6)
+	e, o, kind := handmade.Entity[P]{Node: n}, a.values(), a.IntN(6)
 	wants := func(u int, r rootState) bool {
 		switch {
 		case u == 0:
@@ -255,22 +311,28 @@ func (a *personActor) patch(n *query.Node[person], mark string) (
 		}
 		return kind == 2 && r.tenant == o.tenant
 	}
-	set := markOfPerson.Set(mark)
-	email := emailOfPerson.Set(o.email)
+	text := func(name string, at func(*person) *string) *field.String[*P, string] {
+		return handmade.String(name, "", inPerson[P](at))
+	}
+	emailOf := text("Email", func(v *person) *string { return &v.Email })
+	tenantOf := text("Tenant", func(v *person) *string { return &v.Tenant })
+	nickOf := text("Nick", func(v *person) *string { return &v.Nick })
+	set := text("Mark", func(v *person) *string { return &v.Mark }).Set(mark)
+	email := emailOf.Set(o.email)
 	if o.email == "" {
-		email = emailOfPerson.Remove()
+		email = emailOf.Remove()
 	}
 	switch kind {
 	case 0:
 		return e.Patch(set, email), wants
 	case 1:
-		return e.Patch(set, nickOfPerson.Set(o.nick)), wants
+		return e.Patch(set, nickOf.Set(o.nick)), wants
 	case 2:
-		return e.Patch(set, tenantOfPerson.Set(o.tenant)), wants
+		return e.Patch(set, tenantOf.Set(o.tenant)), wants
 	case 3:
-		return e.Patch(set, email, nickOfPerson.Set(o.nick)), wants
+		return e.Patch(set, email, nickOf.Set(o.nick)), wants
 	case 4:
-		return e.Patch(set, nickOfPerson.Remove()), wants
+		return e.Patch(set, nickOf.Remove()), wants
 	}
 	return e.Patch(set), wants
 }
@@ -289,32 +351,32 @@ func (m moment) marks() (all []string) {
 	return all
 }
 
-func (a *personActor) patches(id string) {
+func (a *personActor[P]) patches(id string) {
 	mark := a.newMark()
 	op := &personOp{what: "patches " + id, mark: mark, ids: []string{id}, done: marked(id, mark)}
-	n := handmade.Node(a.m.Key(id))
+	n := handmade.Node(a.key(id))
 	if a.IntN(3) == 0 {
 		s := pick(a.Rand, a.all())
 		op.what, op.lookup, op.ids, op.done = fmt.Sprint("patches the owner of ", s), &s, nil, marked("", mark)
-		n = s.lookUp()
+		n = lookUp[P](s)
 	}
 	p, wants := a.patch(n, mark)
 	op.wants = wants
 	switch {
-	case op.lookup == nil && a.IntN(3) == 0:
+	case op.lookup == nil && a.IntN(3) == 0 && a.layout != resharding:
 		p, op.what = p.Upsert(), op.what+" (upsert)"
 	case a.IntN(4) == 0:
 		p = p.IfEntityExists()
 	}
 	other := pick(a.Rand, a.ids)
-	if a.IntN(4) > 0 || slices.Contains(op.ids, other) || op.lookup != nil {
+	if a.IntN(4) > 0 || slices.Contains(op.ids, other) || op.lookup != nil || a.layout == resharding {
 		_ = a.call(op, func(ctx context.Context) error {
 			_, err := p.Exec(ctx, a.m)
 			return err
 		})
 		return
 	}
-	q, also := a.patch(handmade.Node(a.m.Key(other)), mark)
+	q, also := a.patch(handmade.Node(a.key(other)), mark)
 	op.wants, op.rivals = func(u int, r rootState) bool { return wants(u, r) || also(u, r) }, true
 	op.what, op.ids = op.what+" and "+other, append(op.ids, other)
 	_ = a.call(op, func(ctx context.Context) error {
@@ -326,7 +388,7 @@ func (a *personActor) patches(id string) {
 // lacks reports whether a moment lacks an entity.
 func lacks(id string) func(moment) bool { return func(m moment) bool { return !m.roots[id].is() } }
 
-func (a *personActor) delete(id string) {
+func (a *personActor[P]) delete(id string) {
 	staged := stagedIf(a.IntN(3) < a.staged)
 	op := &personOp{what: fmt.Sprint("deletes ", id, len(staged)), ids: []string{id}, done: lacks(id)}
 	switch a.IntN(3) {
@@ -342,7 +404,7 @@ func (a *personActor) delete(id string) {
 		})
 	case 1:
 		_ = a.call(op, func(ctx context.Context) error {
-			_, err := a.m.DeleteByKey(ctx, a.m.Key(id), staged...)
+			_, err := a.m.DeleteByKey(ctx, a.key(id), staged...)
 			return err
 		})
 	case 2:
@@ -350,24 +412,26 @@ func (a *personActor) delete(id string) {
 		op.what, op.lookup, op.ids = fmt.Sprint("deletes the owner of ", s), &s, nil
 		op.done = func(m moment) bool { return m.owner(s.u, s.value) == "" }
 		_ = a.call(op, func(ctx context.Context) error {
-			_, err := a.m.DeleteByKey(ctx, s.lookUp())
+			_, err := a.m.DeleteByKey(ctx, lookUp[P](s))
 			return err
 		})
 	}
 }
 
 // move moves an entity to another key, perhaps with other values.
-func (a *personActor) move(id, to string) {
+func (a *personActor[P]) move(id, to string) {
 	e := a.load(id)
 	if e == nil || id == to {
 		return
 	}
 	mark := a.newMark()
-	e.Value.ID, e.Value.Mark = to, mark
+	v := person(e.Value)
+	v.ID, v.Mark = to, mark
 	if a.IntN(3) == 0 {
-		a.change(&e.Value)
+		a.change(&v)
 	}
-	o := ownedOf(e.Value)
+	e.Value = P(v)
+	o := ownedOf(v)
 	done := func(m moment) bool { return has(to, mark, o)(m) && m.roots[id].mark != mark }
 	op := &personOp{
 		what: fmt.Sprint("moves ", id, " to ", to, o), mark: mark, ids: []string{id, to}, wants: wanting(o), done: done,
@@ -379,7 +443,7 @@ func (a *personActor) move(id, to string) {
 }
 
 // swap exchanges values of two entities.
-func (a *personActor) swap(one, two string) {
+func (a *personActor[P]) swap(one, two string) {
 	if one == two {
 		return
 	}
@@ -388,13 +452,14 @@ func (a *personActor) swap(one, two string) {
 		return
 	}
 	mark := a.newMark()
-	v, w := &e.Value, &f.Value
+	v, w := person(e.Value), person(f.Value)
 	v.Mark, w.Mark = mark, mark
 	v.Email, w.Email = w.Email, v.Email
 	if a.IntN(2) == 0 {
 		v.Nick, w.Nick, v.Tenant, w.Tenant = w.Nick, v.Nick, w.Tenant, v.Tenant
 	}
-	o, p := ownedOf(*v), ownedOf(*w)
+	e.Value, f.Value = P(v), P(w)
+	o, p := ownedOf(v), ownedOf(w)
 	done := func(m moment) bool { return has(one, mark, o)(m) && has(two, mark, p)(m) }
 	op := &personOp{
 		what: "swaps " + one + " " + two, mark: mark, ids: []string{one, two}, wants: wanting(o, p), done: done,
@@ -406,12 +471,12 @@ func (a *personActor) swap(one, two string) {
 }
 
 // replace deletes an entity, and inserts another with its values.
-func (a *personActor) replace(id, by string) {
+func (a *personActor[P]) replace(id, by string) {
 	e := a.load(id)
 	if e == nil || id == by {
 		return
 	}
-	mark, o := a.newMark(), ownedOf(e.Value)
+	mark, o := a.newMark(), ownedOf(person(e.Value))
 	if a.IntN(4) == 0 {
 		o = a.values()
 	}
@@ -420,10 +485,10 @@ func (a *personActor) replace(id, by string) {
 	op := &personOp{
 		what: fmt.Sprint("replaces ", id, " by ", by, o), mark: mark, ids: []string{id, by}, wants: wanting(o),
 	}
-	loaded := e.Value.Mark
+	loaded := person(e.Value).Mark
 	op.done = func(m moment) bool { return has(by, mark, o)(m) && (!m.roots[id].live || m.roots[id].mark != loaded) }
 	if s := (sought{0, o.email}); a.IntN(3) == 0 && o.email != "" {
-		deletion = a.m.DeletePartByKey(s.lookUp())
+		deletion = a.m.DeletePartByKey(lookUp[P](s))
 		op.what, op.ids, op.lookup = fmt.Sprint("replaces the owner of ", s, " by ", by, o), []string{by}, &s
 	}
 	_ = a.call(op, func(ctx context.Context) error {
@@ -433,22 +498,22 @@ func (a *personActor) replace(id, by string) {
 }
 
 // find loads the owner of a value.
-func (a *personActor) find() {
+func (a *personActor[P]) find() {
 	s := pick(a.Rand, a.all())
 	op := &personOp{what: fmt.Sprint("looks ", s, " up"), lookup: &s}
 	options, strong := []mapper.ReadOption{mapper.Strong()}, true
 	if a.IntN(2) == 0 {
 		options, strong = nil, false
 	}
-	var e *mapper.Entity[person]
+	var e *mapper.Entity[P]
 	err := a.call(op, func(ctx context.Context) (err error) {
-		e, err = a.m.Load(ctx, s.lookUp(), options...)
+		e, err = a.m.Load(ctx, lookUp[P](s), options...)
 		return err
 	})
 	if err != nil {
 		return
 	}
-	got := e.Value
+	got := person(e.Value)
 	if a.stale && !strong {
 		op.from = 0
 	}
@@ -459,37 +524,53 @@ func (a *personActor) find() {
 }
 
 // tick lets time pass, and expire deletes what has expired, as DynamoDB does.
-func (a *personActor) tick() {
+func (a *personActor[P]) tick() {
 	a.net.Think()
 	a.now = a.now.Add(time.Hour)
 	a.run.Trace = append(a.run.Trace, "  an hour later")
 	a.look(nil)
 }
 
-func (a *personActor) expire(id string) {
+func (a *personActor[P]) expire(id string) {
 	a.net.Think()
-	if _, err := a.lab.base().DeleteItem(context.Background(), &dynamodb.DeleteItemInput{
-		TableName: aws.String(a.lab.table["docs"]), Key: map[string]types.AttributeValue{
-			"PK": &types.AttributeValueMemberS{Value: "ID#" + id}, "SK": &types.AttributeValueMemberS{Value: "HEAD"},
-		},
-		ConditionExpression: aws.String("expires <= :now"), ExpressionAttributeValues: map[string]types.AttributeValue{
-			":now": &types.AttributeValueMemberN{Value: fmt.Sprint(a.now.Unix())},
-		},
-	}); err == nil {
-		a.run.Trace = append(a.run.Trace, "  DynamoDB deletes "+id)
-	} else if !errors.As(err, new(*types.ConditionalCheckFailedException)) {
-		a.fault("expire: %v", err)
+	for _, at := range a.places(id) {
+		if _, err := a.lab.base().DeleteItem(context.Background(), &dynamodb.DeleteItemInput{
+			TableName: aws.String(a.lab.table["docs"]), Key: at, ConditionExpression: aws.String("expires <= :now"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":now": &types.AttributeValueMemberN{Value: fmt.Sprint(a.now.Unix())},
+			},
+		}); err == nil {
+			a.run.Trace = append(a.run.Trace, "  DynamoDB deletes "+id)
+		} else if !errors.As(err, new(*types.ConditionalCheckFailedException)) {
+			a.fault("expire: %v", err)
+		}
 	}
 	a.look(nil)
 }
 
+// reshard moves an entity to the shard that the actor's program writes.
+func (a *personActor[P]) reshard(id string) {
+	e := a.load(id)
+	if e == nil {
+		return
+	}
+	_ = a.call(&personOp{what: "moves " + id + " to its shard", ids: []string{id}}, func(ctx context.Context) error {
+		_, err := a.m.Save(ctx, e, mapper.Move())
+		return err
+	})
+}
+
 // step makes one call that is drawn.
-func (a *personActor) step() {
+func (a *personActor[P]) step() {
 	one, two := pick(a.Rand, a.ids), pick(a.Rand, a.ids)
 	for range 2 { // entities that exist are more interesting
 		if !a.moments[len(a.moments)-1].roots[one].live {
 			one = pick(a.Rand, a.ids)
 		}
+	}
+	if a.layout == resharding && a.IntN(4) == 0 {
+		a.reshard(one)
+		return
 	}
 	switch pick(a.Rand, a.kinds) {
 	case "insert":
@@ -531,24 +612,55 @@ var narrowKinds = [][]string{
 	{"insert", "move", "replace", "delete", "find"},
 }
 
-// acting returns an actor.
-func (x *people) acting(name string, r *rand.Rand, do func(a *personActor)) explore.Actor {
-	a := &personActor{people: x, Rand: rand.New(rand.NewPCG(r.Uint64(), 1)), name: name}
+// acts are what an actor does.
+type acts interface {
+	// one makes one call that is drawn, unless the actor has crashed.
+	one()
+	insert(id string, o owned) error
+	// lookAll looks each value up.
+	lookAll()
+}
+
+func (a *personActor[P]) one() {
+	if !a.net.Crashed() {
+		a.step()
+	}
+}
+
+func (a *personActor[P]) lookAll() {
+	for _, s := range a.all() {
+		_, _ = a.m.Load(a.ctx, lookUp[P](s))
+	}
+}
+
+// acting returns an actor. While the number of shards changes, some actors are early, and others late.
+func (x *people) acting(name string, r *rand.Rand, do func(a acts)) explore.Actor {
+	switch {
+	case x.layout == sharded:
+		return actingAs[lodger](x, name, r, do)
+	case x.layout == resharding && r.IntN(2) == 0:
+		return actingAs[early](x, name, r, do)
+	case x.layout == resharding:
+		return actingAs[late](x, name, r, do)
+	}
+	return actingAs[person](x, name, r, do)
+}
+
+func actingAs[P human](x *people, name string, r *rand.Rand, do func(a acts)) explore.Actor {
+	a := &personActor[P]{people: x, Rand: rand.New(rand.NewPCG(r.Uint64(), 1)), name: name}
 	s := setup{Attempts: 1 + r.IntN(3), Unwatched: r.IntN(8) == 0 && name != "end"} // whose refusals have to be certain
 	a.unwatched = s.Unwatched
 	return explore.Actor{Name: name, Do: func(ctx context.Context, net *explore.Transport) {
-		a.ctx, a.net, a.m = ctx, net, x.mapperOf(newClient(x.lab.base, net, s))
+		a.ctx, a.net, a.m = ctx, net, mapperOf[P](x, newClient(x.lab.base, net, s))
 		do(a)
 	}}
 }
 
 // actor returns an actor of some calls.
 func (x *people) actor(name string, r *rand.Rand, calls int) explore.Actor {
-	return x.acting(name, r, func(a *personActor) {
+	return x.acting(name, r, func(a acts) {
 		for range calls {
-			if !a.net.Crashed() {
-				a.step()
-			}
+			a.one()
 		}
 	})
 }
@@ -574,7 +686,7 @@ func newPeople(l *lab, r *rand.Rand) *people {
 	name := fmt.Sprint("u", l.runs.Add(1))
 	x := &people{
 		lab: l, name: name, now: time.Unix(2e9, 0), stale: r.IntN(4) == 0, staged: r.IntN(3),
-		answers: map[string][][]byte{},
+		answers: map[string][][]byte{}, born: map[string]int{}, replaced: map[string]bool{},
 	}
 	for i := range 3 {
 		x.ids = append(x.ids, fmt.Sprint(name, "-", i))
@@ -596,7 +708,8 @@ func newPeople(l *lab, r *rand.Rand) *people {
 	case 1, 2, 3:
 		x.narrow, x.emails, x.kinds = true, x.emails[:1], pick(r, narrowKinds)
 	}
-	x.model = door.Mapper.Model(x.mapperOf(l.base()))
+	x.layout = pick(r, []layout{inPartitions, inPartitions, sharded, resharding})
+	x.model = door.Mapper.Model(mapperOf[person](x, l.base()))
 	return x
 }
 
@@ -607,11 +720,7 @@ func (x *people) play(c *explore.Random) {
 	x.look(nil)
 	x.run.Chooser = &crashAt{}
 	if x.stale { // an early answer to each lookup
-		x.run.Go(ctx, x.acting("first", r, func(a *personActor) {
-			for _, s := range a.all() {
-				_, _ = a.m.Load(a.ctx, s.lookUp())
-			}
-		}))
+		x.run.Go(ctx, x.acting("first", r, acts.lookAll))
 	}
 	for i := range r.IntN(5) {
 		x.run.Chooser, x.run.Limits = &crashAt{}, explore.Limits{}
@@ -651,7 +760,7 @@ func (x *people) takeAll(ctx context.Context, r *rand.Rand) {
 			v = owned{}
 			v.tenant, v.nick, _ = cutTuple(s.value)
 		}
-		x.run.Go(ctx, x.acting("end", r, func(a *personActor) {
+		x.run.Go(ctx, x.acting("end", r, func(a acts) {
 			err := a.insert(id, v)
 			if owner == "" && err != nil || owner != "" && !errors.Is(err, mapper.ErrTaken) {
 				x.fault("one actor takes %v of %q: %v", s, owner, err)

@@ -47,7 +47,7 @@ func guardKey(u int, value string) string { return "~unique#" + guardNames[u] + 
 // rootState is a stored root item.
 type rootState struct {
 	owned
-	mark, incarnation, version string
+	place, mark, incarnation, version string
 	// live reports that it is live, also if it has expired.
 	live, expired bool
 }
@@ -72,6 +72,45 @@ func (m moment) owner(u int, value string) string {
 	return ""
 }
 
+// layout says where the entities are.
+type layout int
+
+const (
+	inPartitions layout = iota // each in a partition of its own
+	sharded
+	resharding
+)
+
+// house is the one of all lodgers.
+const house = "h"
+
+func (x *people) onShards() bool { return x.layout != inPartitions }
+
+// places are the keys that the root item of an entity may have.
+func (x *people) places(id string) (all []map[string]types.AttributeValue) {
+	if !x.onShards() {
+		return []map[string]types.AttributeValue{keyOfItem("ID#"+id, "HEAD")}
+	}
+	for n := range 3 {
+		all = append(all, keyOfItem(fmt.Sprint("HOUSE#", house, "#", n+1), "ID#"+id+"#HEAD"))
+	}
+	return all
+}
+
+func keyOfItem(pk, sk string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: sk},
+	}
+}
+
+// idOf is the entity with a root item.
+func idOf(pk, sk string) string {
+	if sk == "HEAD" {
+		return strings.TrimPrefix(pk, "ID#")
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(sk, "ID#"), "#HEAD")
+}
+
 // people is one run.
 type people struct {
 	lab  *lab
@@ -81,6 +120,7 @@ type people struct {
 	// kinds are the calls of this run. Staged ones are drawn of 3, and of 2 for inserts.
 	kinds  []string
 	staged int
+	layout layout
 	// narrow reports that all entities want one value.
 	narrow bool
 	// emails, tenants and nicks are all that entities have, and now is the time of all clocks.
@@ -88,6 +128,10 @@ type people struct {
 	now                    time.Time
 	model                  *itemmodel.Model
 	moments                []moment
+	// born has the moments in which root items were live first, and replaced those that had expired when the entity
+	// was inserted on another shard.
+	born     map[string]int
+	replaced map[string]bool
 	ops                    []*personOp
 	// stale reports that eventually consistent reads may be as old as an earlier one.
 	stale   bool
@@ -191,7 +235,7 @@ func (x *people) look(o *personOp) {
 				x.fault("%s has two owners: %s and %s", value, other, id)
 			}
 			owners[value] = id
-			if want, got := "ID#"+id+" "+r.incarnation, m.guards[guardKey(u, value)]; got != want {
+			if want, got := r.place+" "+r.incarnation, m.guards[guardKey(u, value)]; got != want {
 				x.fault("the guard of %s of %s names %q, want %q", value, id, got, want)
 			}
 		}
@@ -221,11 +265,16 @@ func (x *people) explain(o *personOp, before, after moment) {
 
 // whole checks that an entity that an insert has made has its parts.
 func (x *people) whole(id string, o *personOp) {
+	pk, parts := "ID#"+id, "M#"
+	if x.onShards() {
+		pk, _, _ = strings.Cut(x.stored().roots[id].place, " ")
+		parts = "ID#" + id + "#M#"
+	}
 	out, err := x.lab.base().Query(context.Background(), &dynamodb.QueryInput{
 		TableName: aws.String(x.lab.table["docs"]), ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: aws.String("PK = :p AND begins_with(SK, :m)"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":p": &types.AttributeValueMemberS{Value: "ID#" + id}, ":m": &types.AttributeValueMemberS{Value: "M#"},
+			":p": &types.AttributeValueMemberS{Value: pk}, ":m": &types.AttributeValueMemberS{Value: parts},
 		},
 	})
 	if err != nil {
@@ -246,16 +295,11 @@ func (x *people) whole(id string, o *personOp) {
 // stored reads the world.
 func (x *people) stored() moment {
 	var keys []map[string]types.AttributeValue
-	add := func(pk, sk string) {
-		keys = append(keys, map[string]types.AttributeValue{
-			"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: sk},
-		})
-	}
 	for _, id := range x.ids {
-		add("ID#"+id, "HEAD")
+		keys = append(keys, x.places(id)...)
 	}
 	for _, s := range x.all() {
-		add(guardKey(s.u, s.value), "guard")
+		keys = append(keys, keyOfItem(guardKey(s.u, s.value), "guard"))
 	}
 	m := moment{roots: map[string]rootState{}, guards: map[string]string{}}
 	out, err := x.lab.base().BatchGetItem(context.Background(), &dynamodb.BatchGetItemInput{
@@ -270,15 +314,39 @@ func (x *people) stored() moment {
 	for _, it := range out.Responses[x.lab.table["docs"]] {
 		h := x.model.Reserved.Header(it)
 		if pk := textOf(it["PK"]); strings.HasPrefix(pk, "~") {
-			m.guards[pk] = textOf(it["~pk"]) + " " + textOf(h.Incarnation)
-			if textOf(it["~sk"]) != "HEAD" || h.Version == nil || it["expires"] != nil {
+			m.guards[pk] = textOf(it["~pk"]) + " " + textOf(it["~sk"]) + " " + textOf(h.Incarnation)
+			if h.Version == nil || it["expires"] != nil {
 				x.fault("the guard %v", it)
 			}
 		} else {
-			m.roots[strings.TrimPrefix(pk, "ID#")] = rootState{
+			sk := textOf(it["SK"])
+			is, id := rootState{
+				place: pk + " " + sk,
 				owned: owned{textOf(it["Email"]), textOf(it["Tenant"]), textOf(it["Nick"])}, mark: textOf(it["Mark"]),
 				incarnation: textOf(h.Incarnation), version: textOf(h.Version),
 				live: h.Live(), expired: h.Expired(x.now),
+			}, idOf(pk, sk)
+			was, two := m.roots[id]
+			one := is.place + is.incarnation
+			if is.live && x.born[one] == 0 {
+				x.born[one] = len(x.moments) + 1
+			}
+			switch {
+			case two && was.is() && is.is():
+				x.fault("%s is on two shards: %s, %s", id, was.place, is.place)
+			case two && was.live && is.live: // the earlier one had expired when the other one was inserted
+				if x.born[one] < x.born[was.place+was.incarnation] {
+					was, is = is, was
+				}
+				x.replaced[was.place+was.incarnation] = true
+			case two && was.live:
+				is = was
+			}
+			switch {
+			case !x.replaced[is.place+is.incarnation]:
+				m.roots[id] = is
+			case is.is():
+				x.fault("%s was replaced when it had expired, and is restored: %+v", id, is)
 			}
 		}
 	}
@@ -327,7 +395,7 @@ func (x *people) judge(o *personOp) {
 		}
 		return
 	case errors.As(o.err, &taken):
-		id := strings.TrimPrefix(taken.Owner.Partition, "ID#")
+		id := idOf(taken.Owner.Partition, taken.Owner.Sort)
 		u := slices.Index(fieldNames, taken.Field)
 		own := slices.Contains(o.ids, id)
 		if u < 0 || o.wants == nil || own && !o.rivals || !own && !x.some(o, func(m moment) bool {

@@ -1,0 +1,195 @@
+package operation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"unsafe"
+
+	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/internal/testing/kit"
+	"github.com/itemize/itemize/internal/testing/testengine"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/query"
+)
+
+// A guest on one of three shards, chosen by a field or drawn, and while their number changes from 2 to 3.
+type (
+	guest struct {
+		_     struct{} `ddb:"table=guests,shards=3,shardby=ID"`
+		Inn   string   `ddb:"pk=INN#{Inn}#{shard}"`
+		ID    string   `ddb:"sk=G#{ID}#HEAD"`
+		Email string   `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
+		Name  string   `ddb:"sk=G#{ID}#HEAD"`
+		Bags  []bag    `ddb:"sk=G#{^ID}#BAG#{N:02}"`
+	}
+	guestDrawn struct {
+		_     struct{} `ddb:"table=guests,shards=3,shardby=random"`
+		Inn   string   `ddb:"pk=INN#{Inn}#{shard}"`
+		ID    string   `ddb:"sk=G#{ID}#HEAD"`
+		Email string   `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
+		Name  string   `ddb:"sk=G#{ID}#HEAD"`
+		Bags  []bag    `ddb:"sk=G#{^ID}#BAG#{N:02}"`
+	}
+	guestEarly struct {
+		_     struct{} `ddb:"table=guests,shards='2,3',shardby=ID"`
+		Inn   string   `ddb:"pk=INN#{Inn}#{shard}"`
+		ID    string   `ddb:"sk=G#{ID}#HEAD"`
+		Email string   `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
+		Name  string   `ddb:"sk=G#{ID}#HEAD"`
+		Bags  []bag    `ddb:"sk=G#{^ID}#BAG#{N:02}"`
+	}
+	guestLate struct {
+		_     struct{} `ddb:"table=guests,shards='3,2',shardby=ID"`
+		Inn   string   `ddb:"pk=INN#{Inn}#{shard}"`
+		ID    string   `ddb:"sk=G#{ID}#HEAD"`
+		Email string   `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
+		Name  string   `ddb:"sk=G#{ID}#HEAD"`
+		Bags  []bag    `ddb:"sk=G#{^ID}#BAG#{N:02}"`
+	}
+	bag struct{ N int }
+
+	aGuest interface {
+		guest | guestDrawn | guestEarly | guestLate
+	}
+)
+
+// lobby has the guests of one program.
+type lobby[G aGuest] struct {
+	t   *testing.T
+	ctx context.Context
+	m   *mapper.Mapper[G]
+}
+
+func newLobby[G aGuest](t *testing.T, table string) *lobby[G] {
+	m := kit.Must(mapper.New[G](testengine.Start(t).Client(), mapper.Table(table), mapper.AssumeVerified()))(t)
+	return &lobby[G]{t, context.Background(), m}
+}
+
+func (l *lobby[G]) by(email string) *query.Node[G] {
+	return mapperimpl.Lookup(0, func(g *G) { (*guest)(unsafe.Pointer(g)).Email = email })
+}
+
+func (l *lobby[G]) find(email string) *guest {
+	l.t.Helper()
+	e, err := l.m.Load(l.ctx, l.by(email))
+	if errors.Is(err, mapper.ErrNotFound) {
+		return nil
+	}
+	g := guest(kit.Must(e, err)(l.t).Value)
+	return &g
+}
+
+func (l *lobby[G]) is(email string, want *guest) {
+	l.t.Helper()
+	got := l.find(email)
+	if (got == nil) != (want == nil) || got != nil && fmt.Sprint(*got) != fmt.Sprint(*want) {
+		l.t.Errorf("%s: got %v, want %v", email, got, want)
+	}
+}
+
+func (l *lobby[G]) insert(g guest, o ...mapper.WriteOption) error {
+	return kit.Err(l.m.Save(l.ctx, l.m.New(G(g)), o...))
+}
+
+// update changes the guest with an e-mail address.
+func (l *lobby[G]) update(email string, change func(*guest), o ...mapper.WriteOption) error {
+	return kit.Err(l.m.Update(l.ctx, l.by(email), func(v *G) error {
+		change((*guest)(unsafe.Pointer(v)))
+		return nil
+	}, o...))
+}
+
+// rename patches the name of the guest with an e-mail address.
+func (l *lobby[G]) rename(email, name string) *mapper.ItemPatch[G, *G] {
+	f := handmade.String("Name", "", func(v *G) *string { return &(*guest)(unsafe.Pointer(v)).Name })
+	return handmade.Entity[G]{Node: l.by(email)}.Patch(f.Set(name))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// calls makes each call of a program by lookups.
+func (l *lobby[G]) calls(t *testing.T) {
+	taken := func(err error) {
+		t.Helper()
+		if !errors.Is(err, mapper.ErrTaken) {
+			t.Errorf("got %v, want ErrTaken", err)
+		}
+	}
+	a := guest{Inn: "i", ID: "1", Email: "a", Bags: []bag{{1}}}
+	b := guest{Inn: "i", ID: "2", Email: "b"}
+	must(t, l.insert(a))
+	must(t, l.insert(b, mapper.Staged()))
+	taken(l.insert(guest{Inn: "i", ID: "3", Email: "a"}))
+	taken(l.insert(guest{Inn: "j", ID: "1", Email: "a", Bags: []bag{{1}}}, mapper.Staged()))
+	l.is("a", &a)
+	l.is("b", &b)
+	kit.Must(l.rename("a", "ann").Exec(l.ctx, l.m))(t)
+	kit.Must(mapper.Transact(l.ctx, l.rename("b", "bob").PatchPart(l.m)))(t)
+	a.Name, b.Name = "ann", "bob"
+	l.is("a", &a)
+	l.is("b", &b)
+	taken(l.update("a", func(g *guest) { g.Email = "b" }))
+	must(t, l.update("a", func(g *guest) { g.Email, g.Bags = "c", append(g.Bags, bag{2}) }))
+	a.Email, a.Bags = "c", append(a.Bags, bag{2})
+	l.is("a", nil)
+	l.is("c", &a)
+	var receipt mapper.Receipt
+	loaded := kit.Must(l.m.Load(l.ctx, l.by("c"), mapper.ReceiptTo(&receipt)))(t)
+	p := kit.Must(l.m.PlanLoad(l.by("c")))(t)
+	if got := receipt.Consumed.RCU; !p.RCU.Contains(got) || receipt.Predicted().RCU.Expected != got {
+		t.Errorf("a lookup consumed %v RCU, planned %v: %+v", got, p, receipt)
+	}
+	// One entity leaves the value that another one gets.
+	c := guest{Inn: "i", ID: "9", Email: "c"}
+	kit.Must(mapper.Transact(l.ctx, l.m.DeletePart(loaded), l.m.SavePart(l.m.New(G(c)))))(t)
+	l.is("c", &c)
+	kit.Must(l.m.DeleteByKey(l.ctx, l.by("c")))(t)
+	l.is("c", nil)
+	must(t, l.insert(guest{Inn: "i", ID: "4", Email: "c"}))
+	for _, email := range []string{"b", "c"} {
+		kit.Must(l.m.DeleteByKey(l.ctx, l.by(email)))(t)
+	}
+}
+
+// Guards name owners with their shards, so that entities are found, changed and deleted by their values, also if the
+// shard was drawn.
+func TestUniqueValuesOnShards(t *testing.T) {
+	table := func(t *testing.T) string { return testengine.Table(t, "PK:S", "SK:S") }
+	t.Run("by a field", func(t *testing.T) { newLobby[guest](t, table(t)).calls(t) })
+	t.Run("drawn", func(t *testing.T) { newLobby[guestDrawn](t, table(t)).calls(t) })
+	t.Run("early", func(t *testing.T) { newLobby[guestEarly](t, table(t)).calls(t) })
+	t.Run("late", func(t *testing.T) { newLobby[guestLate](t, table(t)).calls(t) })
+}
+
+// An entity keeps its values when it moves to another shard, and an insert on another shard finds that the entity
+// exists.
+func TestValuesMoveWithTheShard(t *testing.T) {
+	table := testengine.Table(t, "PK:S", "SK:S")
+	early, late := newLobby[guestEarly](t, table), newLobby[guestLate](t, table)
+	for n := range 12 {
+		g := guest{Inn: "i", ID: fmt.Sprint(n), Email: fmt.Sprint("e", n), Bags: []bag{{1}}}
+		must(t, early.insert(g))
+		for name, err := range map[string]error{"insert": late.insert(g), "staged": late.insert(g, mapper.Staged())} {
+			if !errors.Is(err, mapper.ErrExists) || errors.Is(err, mapper.ErrTaken) {
+				t.Errorf("%s of %d: %v, want ErrExists", name, n, err)
+			}
+		}
+		early.is(g.Email, &g)
+		must(t, late.update(g.Email, func(*guest) {}, mapper.Move()))
+		early.is(g.Email, &g)
+		must(t, early.update(g.Email, func(v *guest) { v.Email += "x" }))
+		g.Email += "x"
+		late.is(g.Email, &g)
+	}
+	if got := guardKeys(t, table); len(got) != 12 {
+		t.Errorf("guards: %q", got)
+	}
+}
