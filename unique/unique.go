@@ -44,7 +44,7 @@ type Report struct {
 	Invalid    int `json:"invalid"`
 	// Expired are expired entities that had the value of another entity. Run has deleted them.
 	Expired int `json:"expired"`
-	// RCU and WCU are the predicted units.
+	// RCU and WCU are the predicted units, also those of refused requests, which DynamoDB does not report.
 	RCU cost.Units `json:"rcu"`
 	WCU cost.Units `json:"wcu"`
 	// Next is where a pass that ended early can continue ([Resume]), "" after a complete one.
@@ -101,7 +101,7 @@ func OnProgress(report func(Report)) Option {
 
 // Run gives each stored unique value its guard, in one transaction with a condition on the root item. It costs a
 // strongly consistent scan, half an RCU for each value, and for each value without a guard 2 WCU and two for each KB of
-// the root item. Root items without an incarnation get one. It can be repeated, and ended at any time. The report has
+// the root item. The same is charged for each duplicate. Root items without an incarnation get one. It can be repeated, and ended at any time. The report has
 // the numbers also if an error ends it.
 func Run[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) (*Report, error) {
 	p, err := pass(m, options)
@@ -114,8 +114,8 @@ func Run[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) (*R
 }
 
 // Verify compares all root items with their guards. If it finds no fault, it writes the note of each value, and lookups
-// trust the guards. Otherwise it deletes the notes. It costs a strongly consistent scan and an RCU for each value. It
-// is a proof only if no program that ignores the tag has written since it began.
+// trust the guards. Otherwise it deletes the notes. It costs a strongly consistent scan, an RCU for each value, and a
+// WCU for each note. It is a proof only if no program that ignores the tag has written since it began.
 func Verify[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) (*Report, error) {
 	p, err := pass(m, options)
 	if err != nil {
@@ -129,8 +129,8 @@ func Verify[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) 
 type Client = adoption.Client
 
 // Drop deletes the note and the guards of a unique value that no program has any more. name is the name of the value in
-// its guards: the model and the attribute, such as User#email. It costs a scan of the table, and a WCU for each KB of
-// each guard.
+// its guards: the model and the attribute, such as User#email. It costs a scan of the table, a WCU for each KB of
+// each guard, and one for the note.
 func Drop(ctx context.Context, c Client, table Table, name string, options ...Option) (*Report, error) {
 	s := settingsOf(options)
 	if err := s.rate.Check(); err != nil {

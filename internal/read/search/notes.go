@@ -12,7 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
@@ -138,28 +140,33 @@ type NoteWriter interface {
 		error)
 }
 
-// Write writes the note of a value that was verified.
-func (n *Notes) Write(ctx context.Context, c NoteWriter, u *schema.Unique) error {
-	text, err := json.Marshal(n.of(u))
-	if err != nil {
-		return err
-	}
-	t := n.Model.GuardTable(u)
-	a := model.NotePlace(t, u.Name).Key()
-	a["note"] = &types.AttributeValueMemberS{Value: string(text)}
+// Write writes the note of a value that was verified, and returns the WCU.
+func (n *Notes) Write(ctx context.Context, c NoteWriter, u *schema.Unique) (wcu float64, err error) {
+	t, a := n.Model.GuardTable(u), n.item(u)
 	if _, err := c.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.Name, Item: a}); err != nil {
-		return request.Explain(ctx, c, n.Model.Label(), []*item.Table{t}, err)
+		return 0, request.Explain(ctx, c, n.Model.Label(), []*item.Table{t}, err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.know(u)
-	return nil
+	return cost.WriteUnits(attr.ItemSize(a)), nil
 }
 
-// Remove removes the note of a value.
-func (n *Notes) Remove(ctx context.Context, c NoteWriter, u *schema.Unique) error {
-	t := n.Model.GuardTable(u)
-	return removeNote(ctx, c, model.NotePlace(t, u.Name), n.Model.Label())
+// item returns the note of a value that was verified.
+func (n *Notes) item(u *schema.Unique) item.Attributes {
+	text, err := json.Marshal(n.of(u))
+	if err != nil {
+		panic(err) // it holds texts
+	}
+	a := model.NotePlace(n.Model.GuardTable(u), u.Name).Key()
+	a["note"] = &types.AttributeValueMemberS{Value: string(text)}
+	return a
+}
+
+// Remove removes the note of a value, and returns the WCU if there is one.
+func (n *Notes) Remove(ctx context.Context, c NoteWriter, u *schema.Unique) (wcu float64, err error) {
+	at := model.NotePlace(n.Model.GuardTable(u), u.Name)
+	return cost.WriteUnits(attr.ItemSize(n.item(u))), removeNote(ctx, c, at, n.Model.Label())
 }
 
 func removeNote(ctx context.Context, c NoteWriter, at item.Place, label string) error {

@@ -86,7 +86,7 @@ type Report struct {
 	Invalid int `json:"invalid"`
 	// Expired are expired entities with the value of another entity, which the pass has deleted.
 	Expired int `json:"expired"`
-	// RCU and WCU are the predicted units.
+	// RCU and WCU are the predicted units, also those of refused requests, which DynamoDB does not report.
 	RCU cost.Units `json:"rcu"`
 	WCU cost.Units `json:"wcu"`
 	// Next is where the next pass can continue, "" after the last item.
@@ -243,7 +243,7 @@ func (p *Pass) value(ctx context.Context, u *schema.Unique, root *item.Image) er
 	m := p.Env.Model
 	var t operation.Tally
 	defer func() {
-		p.count(func(r *Report) { r.RCU, r.WCU = r.RCU.Add(t.RCU), r.WCU.Add(t.WCU) })
+		p.count(func(r *Report) { r.RCU, r.WCU = r.RCU.Add(t.RCU), r.WCU.Add(t.WCU).Add(t.Refused) })
 	}()
 	for range tries {
 		at, ok, err := m.Guard(u, root.Attributes())
@@ -332,9 +332,9 @@ func (p *Pass) compare(ctx context.Context, v held, root **item.Image, t *operat
 func (p *Pass) adopt(ctx context.Context, u *schema.Unique, root **item.Image, t *operation.Tally) (done bool,
 	err error,
 ) {
-	before := t.WCU.Expected
+	before := t.WCU.Expected + t.Refused.Expected
 	err = operation.NewAdoption(p.Env, u, *root).Run(ctx, t)
-	if rate := p.Rate.Take(ctx, t.WCU.Expected-before); rate != nil {
+	if rate := p.Rate.Take(ctx, t.WCU.Expected+t.Refused.Expected-before); rate != nil {
 		return false, rate
 	}
 	var taken *operation.Taken
@@ -380,15 +380,16 @@ func (p *Pass) Verify(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return r, err
 	}
+	note := p.Notes.Write
+	if !r.Verified() {
+		note = p.Notes.Remove
+	}
 	for _, u := range p.Uniques {
-		if r.Verified() {
-			err = p.Notes.Write(ctx, p.Client, u)
-		} else {
-			err = p.Notes.Remove(ctx, p.Client, u)
-		}
+		wcu, err := note(ctx, p.Client, u)
 		if err != nil {
 			return r, err
 		}
+		r.WCU = r.WCU.Add(cost.Exactly(wcu))
 	}
 	return r, nil
 }
@@ -402,6 +403,7 @@ func (p *Pass) Drop(ctx context.Context, table *item.Table, name string) (*Repor
 	if err := search.RemoveNote(ctx, p.Client, table, name); err != nil {
 		return &p.report, err
 	}
+	p.report.WCU = cost.Exactly(1) // also if there is no note
 	err := request.AtOnce(ctx, len(p.segments), func(ctx context.Context, n int) error {
 		return p.drop(ctx, n, table, name)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
+	"github.com/itemize/itemize/unique"
 )
 
 // priced is a call on unique values: its plan, the call, and its price. nil plans are those of reads before the call.
@@ -74,7 +76,13 @@ func (c *clerk) changed(name string, change func(*player), values bool, wcu floa
 	return c.save(name, e, wcu, 0)
 }
 
-func (c *clerk) patch(name string, p *mapper.ItemPatch[player, *player], wcu, rcu float64) priced {
+// patched is a patch of any item.
+type patched interface {
+	Plan(m query.Source[player], o ...mapper.WriteOption) (*mapper.Plan, error)
+	Exec(ctx context.Context, m query.Source[player], o ...mapper.WriteOption) (*mapper.Receipt, error)
+}
+
+func (c *clerk) patch(name string, p patched, wcu, rcu float64) priced {
 	return priced{
 		name: name, wcu: wcu, rcu: rcu, unread: true,
 		plan: func() (*mapper.Plan, error) { return p.Plan(c.m) },
@@ -151,6 +159,13 @@ func (c *clerk) changes(w, r float64) []priced {
 	taken.Value.Email = owner.Value.Email
 	refused := c.save("refused claim", taken, 0, r)
 	refused.refused, refused.err = 2*w+4, mapper.ErrTaken
+	root, other := byEmail(c.stored(true).Value.Email), byEmail(c.stored(true).Value.Email)
+	missing := c.load("lookup without an owner", 1.5)
+	var receipt mapper.Receipt
+	missing.err, missing.call = mapper.ErrNotFound, func() (*mapper.Receipt, error) {
+		_, err := c.m.Load(c.ctx, byEmail("nobody"), mapper.ReceiptTo(&receipt))
+		return &receipt, err
+	}
 	set := func(email string) func(*player) { return func(k *player) { k.Email = email } }
 	return []priced{
 		c.changed("change of a value", set("x"), true, 2*w+4),
@@ -162,10 +177,15 @@ func (c *clerk) changes(w, r float64) []priced {
 		c.patch("patch of a first value", c.node(c.stored(false)).Patch(playerEmail.Set("q")), 2*w+2, r),
 		c.patch("patch of another field", c.node(c.stored(true)).Patch(playerName.Set(c.padding)), w, 0),
 		c.patch("Upsert", upsert.Upsert(), 2*w+2, 1),
+		c.patch("patch of the root item by a lookup", handmade.Entity[player]{Node: root}.Patch(playerName.Set(c.padding)),
+			w, 1+r),
+		c.patch("patch of another item by a lookup", handmade.Elements[player, playerNote]{Node: other, Item: 1}.Put(
+			playerNote{N: 1}), 2+2*w, 1+r),
 		c.transact("swap", 4*w+4, 0, c.m.SavePart(a), c.m.SavePart(b)),
 		refused,
 		c.load("lookup", 0.5+r/2),
 		c.load("strong lookup", 1+r, mapper.Strong()),
+		missing,
 	}
 }
 
@@ -184,6 +204,50 @@ func TestPricesOfUniqueValues(t *testing.T) {
 			mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
 		for _, p := range append(c.inserts(root.w, root.r), c.changes(root.w, root.r)...) {
 			p.check(t, name)
+		}
+	}
+}
+
+// A bulk load of entities with unique values consumes what its plan and the documented table say.
+func TestPriceOfBulkLoadsWithUniqueValues(t *testing.T) {
+	t.Parallel()
+	if !testengine.ReportsTransactions(t) {
+		return
+	}
+	ctx := context.Background()
+	m := kit.Must(mapper.New[player](testengine.Start(t).Client(),
+		mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
+	for values, wcu := range []float64{6 + 1, 2*6 + 2*1 + 2, 2*6 + 2*1 + 4} { // a root item of 6 KB and a note
+		all := []player{{ID: fmt.Sprint(values), Name: strings.Repeat("x", 5500), Notes: []playerNote{{N: 1}}}}
+		if values > 0 {
+			all[0].Email = "bulk" + all[0].ID
+		}
+		if values > 1 {
+			all[0].Tenant, all[0].Nick = "bulk", "n"
+		}
+		plan := kit.Must(m.PlanBulkLoad(mapper.NoErrors(slices.Values(all))))(t)
+		r := kit.Must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all))))(t)
+		if r.Entities != 1 || r.WCU != wcu || plan.WCU.Expected != wcu || !plan.WCU.Contains(wcu) {
+			t.Errorf("%d values: consumed %v WCU of %v, want %v: %+v", values, r.WCU, plan.WCU, wcu, r)
+		}
+	}
+}
+
+// The first lookup of a field reads the note.
+func TestPriceOfTheNote(t *testing.T) {
+	t.Parallel()
+	ctx, client := context.Background(), testengine.Start(t).Client()
+	table := mapper.Table(testengine.Table(t, "PK:S", "SK:S"))
+	kit.Must(unique.Verify(ctx, kit.Must(mapper.New[player](client, table))(t)))(t)
+	m := kit.Must(mapper.New[player](client, table))(t)
+	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "a"})))(t)
+	for _, want := range []float64{1 + 1, 1} {
+		var r mapper.Receipt
+		plan := kit.Must(m.PlanLoad(byEmail("a")))(t)
+		kit.Must(m.Load(ctx, byEmail("a"), mapper.ReceiptTo(&r)))(t)
+		if r.Consumed.RCU != want || r.Predicted().RCU.Expected != want || !plan.RCU.Contains(want) {
+			t.Errorf("a lookup consumed %v RCU of %v, planned %v, want %v", r.Consumed.RCU, r.Predicted().RCU, plan.RCU,
+				want)
 		}
 	}
 }
