@@ -120,6 +120,19 @@ var _ time.Time`,
 	Home Addr ` + "`ddb:\"sk=HEAD#{No}\"`" + `
 }
 type Addr struct { Street string }`,
+		"lookups": `type Shop struct {
+	_ struct{} ` + "`ddb:\"table=shops\"`" + `
+	ID string ` + "`ddb:\"pk=S#{ID}\"`" + `
+	V string ` + "`ddb:\"sk=HEAD,unique\"`" + `
+	Type, Func, Map, String, Err, Mapperimpl, Query string ` + "`ddb:\"sk=HEAD,unique\"`" + `
+	Range *string ` + "`ddb:\"sk=HEAD,unique='Range,Shop'\"`" + `
+	Shop *string ` + "`ddb:\"sk=HEAD\"`" + `
+	Home *Addr ` + "`ddb:\"sk=HEAD\"`" + `
+	Key Key ` + "`ddb:\"sk=HEAD,unique\"`" + `
+}
+type Addr struct { Street string ` + "`ddb:\"unique\"`" + ` }
+type Key string
+func (k Key) Normal() string { return string(k) }`,
 	}
 	dir, write := moduleOf(t, "example.com/odd")
 	for name, text := range cases {

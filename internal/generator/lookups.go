@@ -47,9 +47,12 @@ func (n *nodeWriter) lookup(i int, u *schema.Unique) {
 		body = append(body, n.fieldPath(a.Value, "v"), " = ", value, p, "\n")
 	}
 	typ := n.m.Name + "Key"
-	n.w.comment(fmt.Sprintf("%s selects the %s whose %s has this value. It is for Load, LoadMany, Update, "+
-		"DeleteByKey, "+
-		"patches and transactions.", name, n.m.Name, strings.ReplaceAll(n.e.FieldNames(u), ",", " and ")))
+	which := n.e.FieldNames(u) + " has this value"
+	if len(params) > 1 {
+		which = strings.ReplaceAll(n.e.FieldNames(u), ",", " and ") + " have these values"
+	}
+	n.w.comment(fmt.Sprintf("%s selects the %s whose %s. It is for Load, LoadMany, Update, DeleteByKey, patches and "+
+		"transactions.", name, n.m.Name, which))
 	n.w.p("func ", name, "(", list(params...), ") *", typ, " {")
 	set := code{"func(v *", n.model(), ") {\n", body, "}"}
 	n.w.p("return &", typ, "{", call(impl("Lookup"), i, set), "}\n}\n")

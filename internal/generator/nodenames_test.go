@@ -131,3 +131,19 @@ func TestNameRenamesPlaceholders(t *testing.T) {
 		t.Errorf("name= without effect is accepted: %s", text)
 	}
 }
+
+// name= of a unique field renames its word in lookups.
+func TestNameRenamesLookups(t *testing.T) {
+	const source = "package p\n\ntype User struct {\n\t_ struct{} `ddb:\"table=users\"`\n\t" +
+		"ID string `ddb:\"pk=U#{ID}\"`\n\tEmail string `ddb:\"sk=HEAD,unique,name=Mail\"`\n\t" +
+		"Tenant string `ddb:\"sk=HEAD,name=Firm\"`\n\tNick string `ddb:\"sk=HEAD,unique='Tenant,Nick'\"`\n}\n"
+	files, diagnostics := filesOf(t, map[string]string{"m.go": source})
+	if len(diagnostics) > 0 {
+		t.Fatalf("%v", diagnostics)
+	}
+	for _, want := range []string{"func UserByMail(mail string) *UserKey", "func UserByFirmNick(firm string, nick string)"} {
+		if !strings.Contains(files["m_itemize.go"], want) {
+			t.Errorf("generated code has no %s", want)
+		}
+	}
+}

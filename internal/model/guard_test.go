@@ -165,6 +165,42 @@ func TestFoldedCharactersAreThoseOfSimpleFolding(t *testing.T) {
 	}
 }
 
+// A method Normal whose result cannot be part of a key is an error of the value, and no panic.
+func TestResultsOfNormalAreChecked(t *testing.T) {
+	m := modelOf[struct {
+		_  struct{} `ddb:"table=odd"`
+		ID string   `ddb:"pk={ID}"`
+		A  odd      `ddb:"sk=HEAD,unique"`
+	}](t, "odd")
+	for stored, want := range map[string]string{
+		"invalid": "the method Normal of model_test.odd returns invalid UTF-8: return text",
+		"panic":   "the method Normal of model_test.odd panics: fix it",
+	} {
+		_, _, err := m.Guard(m.Schema.Uniques[0], item.Attributes{"A": &types.AttributeValueMemberS{Value: stored}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", stored, err, want)
+		}
+	}
+	_, ok, err := m.Guard(m.Schema.Uniques[0], item.Attributes{"A": &types.AttributeValueMemberS{Value: "empty"}})
+	if ok || err != nil {
+		t.Errorf("an empty result: %v, %v", ok, err)
+	}
+}
+
+type odd string
+
+func (o odd) Normal() string {
+	switch o {
+	case "invalid":
+		return "a\xff"
+	case "panic":
+		panic("odd")
+	case "empty":
+		return ""
+	}
+	return string(o)
+}
+
 // A guard names its owner, and is read back.
 func TestGuardsNameTheirOwners(t *testing.T) {
 	m := modelOf[values](t, "values")

@@ -24,8 +24,8 @@ func ContactByEmail(email Address) *ContactKey {
 	})}
 }
 
-// ContactByTenantNumber selects the Contact whose Tenant and Number has this value. It is for Load, LoadMany, Update,
-// DeleteByKey, patches and transactions.
+// ContactByTenantNumber selects the Contact whose Tenant and Number have these values. It is for Load, LoadMany,
+// Update, DeleteByKey, patches and transactions.
 func ContactByTenantNumber(tenant string, number int) *ContactKey {
 	return &ContactKey{mapperimpl.Lookup(1, func(v *Contact) {
 		v.Tenant = tenant
