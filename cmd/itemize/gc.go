@@ -165,7 +165,7 @@ func (c *command) gc(args []string) error {
 	if err := a.check(); err != nil {
 		return usageError{err}
 	}
-	e, err := c.largeModel(a.model, patterns(f), *tags, *asJSON)
+	_, e, err := c.one(external, a.model, patterns(f), *tags, *asJSON)
 	if err != nil {
 		return err
 	}
@@ -207,28 +207,54 @@ func (c *command) gc(args []string) error {
 	return err
 }
 
-// largeModel returns the model with large values, by its name if that is set.
-func (c *command) largeModel(name string, packages []string, tags string, asJSON bool) (*schema.Entity, error) {
-	found, err := c.models(packages, tags, asJSON, func(full string, e *schema.Entity) bool {
-		return slices.ContainsFunc(e.Items, (*schema.Item).HasExternal) &&
-			(name == "" || name == e.Name || name == full)
-	})
+// external are models with external values.
+var external = modelKind{
+	is:   func(e *schema.Entity) bool { return slices.ContainsFunc(e.Items, (*schema.Item).HasExternal) },
+	have: "external values", cure: "nothing to collect without chunk or s3= in a tag",
+}
+
+// modelKind are the models that a command is for.
+type modelKind struct {
+	is func(e *schema.Entity) bool
+	// have is what they have, and cure what to do if no model has it.
+	have, cure string
+}
+
+// one returns the model of a kind in packages, by its name if that is set, and its full name.
+func (c *command) one(k modelKind, name string, packages []string, tags string, asJSON bool) (full string,
+	e *schema.Entity, err error,
+) {
+	found, err := c.models(packages, tags, asJSON, func(string, *schema.Entity) bool { return true })
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	names := slices.Sorted(maps.Keys(found))
 	where := strings.Join(packages, " ")
+	var named, all, names []string
+	for _, full := range slices.Sorted(maps.Keys(found)) {
+		is := k.is(found[full])
+		if is {
+			all = append(all, full)
+		}
+		if name == "" || name == found[full].Name || name == full {
+			if named = append(named, full); is {
+				names = append(names, full)
+			}
+		}
+	}
 	switch {
 	case len(names) == 1:
-		return found[names[0]], nil
+		return names[0], found[names[0]], nil
 	case len(names) > 1:
-		return nil, fmt.Errorf("the models %s in %s have external values: choose one by -model, with its package "+
-			"if two have one name", strings.Join(names, ", "), where)
-	case name != "":
-		return nil, fmt.Errorf("the model %s in %s has no external values (chunk, s3= in a tag): nothing to collect",
-			name, where)
+		err = fmt.Errorf("the models %s in %s have %s: choose one by -model, with its package if two have one name",
+			strings.Join(names, ", "), where, k.have)
+	case name != "" && len(named) > 0:
+		err = fmt.Errorf("the model %s in %s has no %s: %s", name, where, k.have, k.cure)
+	case name != "" && len(all) > 0:
+		err = fmt.Errorf("no model in %s has the name %s: write one of %s", where, name, strings.Join(all, ", "))
+	default:
+		err = fmt.Errorf("no model in %s has %s: %s", where, k.have, k.cure)
 	}
-	return nil, fmt.Errorf("no model in %s has external values (chunk, s3= in a tag): nothing to collect", where)
+	return "", nil, err
 }
 
 // models returns the models of packages that are wanted, by their packages and names.

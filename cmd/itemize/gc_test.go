@@ -115,7 +115,7 @@ func TestGC(t *testing.T) {
 		done.Values != 2 || done.Requests == 0 {
 		t.Errorf("%s", text)
 	}
-	says(gc(1, append(all, "-model", "Movie")...), "the model Movie in . has no external values")
+	says(gc(1, append(all, "-model", "Movie")...), "no model in . has the name Movie: write one of films.Film")
 	says(gc(1, append(all, "./none")...), "no model in ./none has external values (chunk, s3= in a tag)")
 	says(gc(1, append(all, "-table", "film=x")...),
 		"-table film: Film has no table of that name, only FilmParts, films")

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/generator"
 	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
@@ -259,35 +259,44 @@ func (c *command) uniquePlan(client *dynamodb.Client, table string, p *adoption.
 	return nil
 }
 
+// guarded are models with unique values.
+var guarded = modelKind{
+	is:   func(e *schema.Entity) bool { return len(e.Uniques) > 0 },
+	have: "unique values", cure: "add unique to the tag of a field",
+}
+
 // uniqueModel returns the model with unique values, by its name if that is set.
 func (c *command) uniqueModel(name string, packages []string, tags string, asJSON bool) (*schema.Entity, error) {
-	found, err := c.models(packages, tags, asJSON, func(full string, e *schema.Entity) bool {
-		return len(e.Uniques) > 0 && (name == "" || name == e.Name || name == full)
-	})
+	full, e, err := c.one(guarded, name, packages, tags, asJSON)
 	if err != nil {
 		return nil, err
 	}
-	names, where := slices.Sorted(maps.Keys(found)), strings.Join(packages, " ")
-	switch {
-	case len(names) > 1:
-		return nil, fmt.Errorf("the models %s in %s have unique values: choose one by -model, with its package if two "+
-			"have one name", strings.Join(names, ", "), where)
-	case len(names) == 0 && name != "":
-		return nil, fmt.Errorf("the model %s in %s has no unique values: add unique to the tag of a field", name, where)
-	case len(names) == 0:
-		return nil, fmt.Errorf("no model in %s has unique values: add unique to the tag of a field", where)
-	}
-	e := found[names[0]]
 	for _, u := range e.Uniques {
 		for _, a := range e.Guarded(u) {
 			if a.Value.Type.HasNormal() {
 				return nil, fmt.Errorf("%s.%s is compared by the method Normal of %s, which only a Go program can "+
-					"call: "+
-					"use unique.Run and unique.Verify", names[0], a.Value.Name, a.Value.Type.Name)
+					"call: use unique.Run and unique.Verify", full, a.Value.Name, a.Value.Type.Name)
 			}
 		}
 	}
 	return e, nil
+}
+
+// refuseUsed refuses to drop a value that a model in the working directory has.
+func (c *command) refuseUsed(name string) error {
+	loaded, _ := generator.Load(c.ctx, generator.Config{Dir: c.dir}, "./...") // it may be called without models, too
+	for _, p := range loaded {
+		for _, m := range p.Models {
+			if m.Schema == nil {
+				continue
+			}
+			if i := slices.IndexFunc(m.Schema.Uniques, func(u *schema.Unique) bool { return u.Name == name }); i >= 0 {
+				return fmt.Errorf("%s.%s.%s is unique, and its guards are named %s: remove unique from its tag, and deploy "+
+					"that first", p.Path, m.Schema.Name, m.Schema.FieldNames(m.Schema.Uniques[i]), name)
+			}
+		}
+	}
+	return nil
 }
 
 // uniqueDrop runs itemize unique drop.
@@ -306,6 +315,9 @@ func (c *command) uniqueDrop(args []string) error {
 	}
 	if len(rest) != 2 || strings.Count(rest[1], "#") != 1 {
 		return usagef("write itemize unique drop TABLE NAME, such as itemize unique drop users User#email")
+	}
+	if err := c.refuseUsed(rest[1]); err != nil {
+		return err
 	}
 	client, err := c.client(&a.remote, usualAttempts)
 	if err != nil {

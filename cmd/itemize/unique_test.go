@@ -114,8 +114,20 @@ func TestUnique(t *testing.T) {
 	if c, err := m.Load(ctx, m.Unique("Name", "GO")); err != nil || c.Value.ID != "3" {
 		t.Errorf("a lookup: %v, %v", c, err)
 	}
+	call(exitFaults, "clubs.Guild.Name is unique", "remove unique from its tag")("unique", "drop", "-endpoint",
+		engine.Endpoint, clubs, "Guild#Name")
+	call(exitFaults, "no model in . has the name Nope: write one of clubs.Guild, clubs.Team")(append(append([]string{
+		"unique", "run",
+	}, where...), "-model", "Nope")...)
+	without := strings.NewReplacer(",unique=fold", "", ",unique,guards=ClubTags", "", ",unique", "").Replace(uniqueSource)
+	if err := os.WriteFile(filepath.Join(dir, "clubs.go"), []byte(without), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	call(exitOK, "3 guards deleted")("unique", "drop", "-endpoint", engine.Endpoint, clubs, "Guild#Name")
 	call(exitOK, "2 guards deleted")("unique", "drop", "-endpoint", engine.Endpoint, tags, "Guild#Tag")
+	if err := os.WriteFile(filepath.Join(dir, "clubs.go"), []byte(uniqueSource), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	call(exitFaults, "the method Normal", "unique.Run")(append(append([]string{"unique", "run"}, where...), "-model",
 		"Team")...)
 	call(exitFaults, "choose one by -model")(append([]string{"unique", "run"}, where[:2]...)...)
