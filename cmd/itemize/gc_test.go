@@ -116,7 +116,7 @@ func TestGC(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	says(gc(1, append(all, "-model", "Movie")...), "no model in . has the name Movie: write one of films.Film")
-	says(gc(1, append(all, "./none")...), "no model in ./none has external values (chunk, s3= in a tag)")
+	says(gc(1, append(all, "./none")...), "no model in ./none has external values")
 	says(gc(1, append(all, "-table", "film=x")...),
 		"-table film: Film has no table of that name, only FilmParts, films")
 	says(gc(1, append(all, "-bucket", "poster=x")...),
