@@ -13,6 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/model/redact"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read/search"
+	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/save/change"
 	"github.com/itemize/itemize/internal/save/operation"
 	"github.com/itemize/itemize/internal/save/write"
@@ -530,6 +531,8 @@ func valueError(m *model.Model, err error) error {
 		return out
 	case *change.UnresolvedError:
 		return &OutcomeUnknownError{Model: label, Items: keysOf(e.Places), Err: e.Err}
+	case *selection.LookupError:
+		return model.Usage(e)
 	case *search.NotFound:
 		return &NotFoundError{Model: label, Field: m.Root().Name, Key: keyOf(e.Root), Pending: e.Pending, name: e.Name}
 	}

@@ -102,9 +102,13 @@ type Lookup struct {
 	Set func(v any) error
 }
 
-// ErrLookup says that a call takes only keys.
-var ErrLookup = errors.New("a lookup by a unique value is for Load, LoadMany, Update, DeleteByKey, patches and " +
-	"transactions: load the entity, and use its key")
+// LookupError says that a call takes only keys.
+type LookupError struct{ Label string }
+
+func (e *LookupError) Error() string {
+	return e.Label + ": a lookup by a unique value is for Load, LoadMany, Update, DeleteByKey, patches and " +
+		"transactions: load the entity, and use its key"
+}
 
 // Of returns the selection of a lookup with the identity of the entity that has the value.
 func (s Selection) Of(e *schema.Entity, identity []key.Value) Selection {
@@ -114,7 +118,7 @@ func (s Selection) Of(e *schema.Entity, identity []key.Value) Selection {
 
 // Fault returns the error of a selection, nil for that of a lookup which a call takes.
 func (s Selection) Fault() error {
-	if s.Lookup != nil && s.Err == ErrLookup {
+	if _, ok := s.Err.(*LookupError); ok && s.Lookup != nil {
 		return nil
 	}
 	return s.Err
@@ -267,6 +271,9 @@ func (s Selection) Join(t Selection) Selection {
 		return s
 	case t.Err != nil:
 		return t
+	case s.Lookup != t.Lookup && s.Lookup != nil && t.Lookup != nil:
+		s.Err = errors.New("the selections are of two lookups: make the lookup once, and join parts of it")
+		return s
 	case !sameEntity(s.Identity, t.Identity), s.Lookup != t.Lookup:
 		s.Err = errors.New("the selections are of different entities: load them one by one")
 		return s

@@ -103,7 +103,7 @@ func (f *Filter) Keeps(t time.Time) bool {
 // Resolve makes the parts of the targets. A selection that has none stays as it is.
 func (s Selection) Resolve(e *schema.Entity) Selection {
 	if s.Lookup != nil && s.Err == nil {
-		s.Err = ErrLookup
+		s.Err = &LookupError{e.Label()}
 	}
 	if s.Err != nil || len(s.Targets) == 0 {
 		return s

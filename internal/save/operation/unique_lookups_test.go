@@ -1,0 +1,57 @@
+package operation_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/itemize/itemize/internal/testing/kit"
+	"github.com/itemize/itemize/internal/testing/testengine"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// Calls that take only keys refuse a lookup before anything is sent, as an error of the call.
+func TestCallsThatTakeKeysRefuseLookups(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	f := &kit.Faulty{At: -1}
+	m := kit.Must(mapper.New[player](kit.Client(t, f, 1), mapper.Table(testengine.Table(t, "PK:S", "SK:S")),
+		mapper.AssumeVerified()))(t)
+	by := byEmail("a")
+	var v player
+	for name, call := range map[string]func() error{
+		"query":      func() error { return kit.Err(query.Of[player](by).Collect(ctx, m)) },
+		"count":      func() error { return kit.Err(query.Of[player](by).Count(ctx, m)) },
+		"page":       func() error { return kit.Err(query.Of[player](by).Limit(1).Page(ctx, m)) },
+		"query plan": func() error { return kit.Err(query.Of[player](by).Plan(m)) },
+		"UpdatePart": func() error {
+			return kit.Err(mapper.UpdateAll(ctx, func() error { return nil }, m.UpdatePart(&v, by)))
+		},
+		"PlanUpdateAll": func() error { return kit.Err(mapper.PlanUpdateAll(m.UpdatePart(&v, by))) },
+		"PlanDelete":    func() error { return kit.Err(m.PlanDeleteByKey(by)) },
+		"PlanTransact":  func() error { return kit.Err(mapper.PlanTransact(m.DeletePartByKey(by))) },
+		"RootKey": func() error {
+			_, _, err := m.RootKey(by)
+			return err
+		},
+		"FromItems": func() error { return kit.Err(m.FromItems(by, nil)) },
+	} {
+		err := call()
+		if !errors.Is(err, mapper.ErrUsage) || !strings.HasPrefix(err.Error(), "operation_test.player") ||
+			!strings.Contains(err.Error(), "lookup") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for want, other := range map[string]query.Selection[player]{
+		"of two lookups: make the lookup once": byEmail("a"), "of different entities": m.Key("1"),
+	} {
+		if _, err := m.Load(ctx, query.Join[player](by, other)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a join: %v, want %s", err, want)
+		}
+	}
+	if len(f.Log) > 0 {
+		t.Errorf("requests: %q", f.Log)
+	}
+}
