@@ -308,7 +308,7 @@ func (m *Model) setUnique(u *schema.Unique, v any, values []any) error {
 				to.Type())
 		}
 		if to.Set(is.Convert(to.Type())); isNumber(to.Kind()) &&
-			!is.Equal(to.Convert(is.Type())) {
+			is.Equal(is) && !is.Equal(to.Convert(is.Type())) { // NaN is not equal to itself, and refused later
 			return m.Errorf("the value of %s does not fit a %s", m.Root().Attributes[i].Value.Name, to.Type())
 		}
 	}

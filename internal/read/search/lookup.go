@@ -34,6 +34,9 @@ func (e *Engine) GuardOf(l *selection.Lookup) (u *schema.Unique, at item.Place, 
 	root := item.Attributes{}
 	for _, i := range u.Attributes {
 		a, err := m.Codec.Record(m.Root().Index).Encode(v, i)
+		if err == nil {
+			err = attr.Check(a)
+		}
 		if err != nil {
 			return u, at, m.ValueErrorf(m.Root().Attributes[i].Value.Name, "%w", err)
 		}

@@ -2,7 +2,9 @@ package operation_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -53,5 +55,55 @@ func TestCallsThatTakeKeysRefuseLookups(t *testing.T) {
 	}
 	if len(f.Log) > 0 {
 		t.Errorf("requests: %q", f.Log)
+	}
+}
+
+// measure has unique values of each kind.
+type measure struct {
+	_      struct{}    `ddb:"table=measures"`
+	ID     string      `ddb:"pk=M#{ID}"`
+	Number json.Number `ddb:"sk=HEAD,unique"`
+	Float  float64     `ddb:"sk=HEAD,unique"`
+	Text   string      `ddb:"sk=HEAD,unique"`
+}
+
+// A lookup of a value that no save stores is an error of the value, and sends nothing.
+func TestLookupsOfInvalidValuesAreRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	f := &kit.Faulty{At: -1}
+	m := kit.Must(mapper.New[measure](kit.Client(t, f, 1), mapper.Table(testengine.Table(t, "PK:S", "SK:S")),
+		mapper.AssumeVerified()))(t)
+	for _, c := range []struct {
+		field string
+		value any
+		want  string
+	}{
+		{"Number", json.Number("x"), "the number is invalid"},
+		{"Number", json.Number("1e400"), "the number is invalid"},
+		{"Number", json.Number("0x10"), "the number is invalid"},
+		{"Number", json.Number("NaN"), "the number is invalid"},
+		{"Number", json.Number(""), "the number is empty"},
+		{"Float", math.NaN(), "the number is invalid"},
+		{"Float", math.Inf(1), "the number is invalid"},
+		{"Float", 1e300, "the number is invalid"},
+		{"Text", "a\xff", "not valid UTF-8"},
+		{"Text", "", "a part of it is empty"},
+		{"Text", 1, "pass a string"},
+	} {
+		_, err := m.Load(ctx, m.Unique(c.field, c.value))
+		if prefix := "operation_test.measure"; err == nil || !strings.HasPrefix(err.Error(), prefix) ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %v: %v, want %s", c.field, c.value, err, c.want)
+		}
+	}
+	if len(f.Log) > 0 {
+		t.Errorf("requests: %q", f.Log)
+	}
+	kit.Must(m.Save(ctx, m.New(measure{ID: "1", Number: "1.50", Float: 3})))(t)
+	for _, n := range []json.Number{"1.5", "15e-1", "01.5"} {
+		if e := kit.Must(m.Load(ctx, m.Unique("Number", n)))(t); e.Value.ID != "1" {
+			t.Errorf("%s: %+v", n, e.Value)
+		}
 	}
 }
