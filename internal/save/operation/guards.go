@@ -23,7 +23,7 @@ type Taken struct {
 	Label, Field string
 	// Owner is the root item of the entity that has the value.
 	Owner item.Place
-	// Pending says why an owner that has expired still counts, "" for another one.
+	// Pending says why an owner counts that has expired, or is not stored yet; "" for another one.
 	Pending string
 }
 
@@ -148,7 +148,10 @@ func (x *guards) join(env *Env, g change.Guard) error {
 	}
 	j := x.joined[i]
 	if g.Take != nil && j.Take != nil && !g.Take.Same(*j.Take) {
-		return &Taken{Label: env.Model.Label(), Field: g.Schema.FieldNames(g.Unique), Owner: j.Take.Root}
+		return &Taken{
+			Label: env.Model.Label(), Field: g.Schema.FieldNames(g.Unique), Owner: j.Take.Root,
+			Pending: "another part of the transaction gives it the value",
+		}
 	}
 	if g.Take != nil {
 		j.Take, j.New = g.Take, g.New

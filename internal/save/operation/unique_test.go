@@ -306,3 +306,17 @@ func TestAllValuesOfAnExpiredOwnerAreFree(t *testing.T) {
 		}
 	}
 }
+
+// Two parts of a transaction cannot give one value to two entities, and the error says that it is another part.
+func TestPartsThatTakeOneValueAreRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	f := &kit.Faulty{At: -1}
+	m := kit.Must(mapper.New[player](kit.Client(t, f, 1), mapper.Table(testengine.Table(t, "PK:S", "SK:S"))))(t)
+	_, err := mapper.Transact(ctx, m.SavePart(m.New(player{ID: "1", Email: "a"})),
+		m.SavePart(m.New(player{ID: "2", Email: "A"})))
+	wantTaken(t, err, "1")
+	if err == nil || !strings.Contains(err.Error(), "another part of the transaction") || len(f.Log) > 0 {
+		t.Errorf("%v, after %q", err, f.Log)
+	}
+}
