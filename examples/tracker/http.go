@@ -28,7 +28,7 @@ func (served) Status(err error) int {
 		return http.StatusServiceUnavailable
 	case errors.Is(err, mapper.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, mapper.ErrExists), errors.As(err, &conflict):
+	case errors.Is(err, mapper.ErrExists), errors.Is(err, mapper.ErrTaken), errors.As(err, &conflict):
 		return http.StatusConflict
 	case errors.As(err, &value), errors.As(err, &large), errors.Is(err, query.ErrCursor),
 		errors.Is(err, web.ErrBadRequest):

@@ -129,7 +129,7 @@ func (p *parser) cure(name string) string {
 	return "the options are " + strings.Join(wordNames(), ", ") + " and -"
 }
 
-// cureInIndex is cure for words that mean something about indexes, "" for others.
+// cureInIndex is cure for words of lists, and for those that mean something about indexes, "" for others.
 func (p *parser) cureInIndex(name, low string) string {
 	switch {
 	case strings.HasPrefix(name, "{"):
@@ -137,6 +137,8 @@ func (p *parser) cureInIndex(name, low string) string {
 			" between them"
 	case p.tag.Has("project") && low != name:
 		return "put the list in single quotes: project='A,B'"
+	case p.tag.Has("unique") && low != name:
+		return "put the fields in single quotes: unique='A,B'"
 	case low == "global":
 		return "remove it: an index is global unless it has local"
 	case p.index && (low == "lsi" || low == "localindex"):

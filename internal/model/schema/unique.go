@@ -3,6 +3,8 @@ package schema
 import (
 	"slices"
 	"strings"
+
+	"github.com/itemize/itemize/internal/model/naming"
 )
 
 // Unique is a value that at most one entity of the model has: an attribute of the root item, or several together. An
@@ -182,8 +184,14 @@ func (b *builder) uniqueNamed(m *taggedField, name string) int {
 			return b.uniqueAttribute(m, f.Field, name)
 		}
 	}
-	b.fault(m.option("unique"), "name fields of the root item "+b.e.Root.Name, "unique= names %s, which the model "+
-		"does not have", name)
+	cure, names := "name fields of the root item "+b.e.Root.Name, []string{fold}
+	for _, a := range b.e.Root.Attributes {
+		names = append(names, a.Value.Name)
+	}
+	if near := naming.Nearest(name, names); near != "" && len(name) > 2 {
+		cure = "write " + near + ", or " + cure
+	}
+	b.fault(m.option("unique"), cure, "unique= names %s, which the model does not have", name)
 	return -1
 }
 

@@ -109,6 +109,19 @@ func TestRefusedUniqueValues(t *testing.T) {
 			`struct.O: unique= does not name its field O: name it too, such as unique='K,O'`,
 			`struct.K: two unique values have the name X#Y: use another name in as=`,
 		}},
+		{"lists", reflect.TypeFor[struct {
+			_      table  `ddb:"table=models"`
+			ID     string `ddb:"pk={ID}"`
+			Tenant string `ddb:"sk=HEAD"`
+			A      string `ddb:"sk=HEAD,unique=Tenant,A"`
+			B      string `ddb:"sk=HEAD,unique=Fold"`
+			C      string `ddb:"sk=HEAD,unique='Tenent,C'"`
+		}](), []string{
+			`struct.A: unknown option "A": put the fields in single quotes: unique='A,B'`,
+			`struct.B: unique= names Fold, which the model does not have: write fold, or name fields of the root item HEAD`,
+			`struct.C: unique= names Tenent, which the model does not have: write Tenant, or name fields of the root ` +
+				`item HEAD`,
+		}},
 		{"models without versions", reflect.TypeFor[struct {
 			_  table  `ddb:"table=models,noversion"`
 			ID string `ddb:"pk={ID}"`
