@@ -63,7 +63,17 @@ type Duplicate struct {
 	Owner  mapper.Key `json:"owner"`
 }
 
-// Option is an option of this package: [Segments], [Rate], [Resume], [OnDuplicate], [OnProgress].
+// Invalid is a value that cannot be compared, because another program wrote another type.
+type Invalid struct {
+	// Field is the field of the value. Several fields are separated by commas.
+	Field string `json:"field"`
+	// Entity is the key of the root item of the entity.
+	Entity mapper.Key `json:"entity"`
+	// Reason is why, without the value.
+	Reason string `json:"reason"`
+}
+
+// Option is an option of this package: [Segments], [Rate], [Resume], [OnDuplicate], [OnInvalid], [OnProgress].
 type Option interface{ apply(*settings) }
 
 type optionFunc func(*settings)
@@ -75,6 +85,7 @@ type settings struct {
 	rate        request.Rate
 	from        string
 	onDuplicate func(Duplicate)
+	onInvalid   func(Invalid)
 	onProgress  func(Report)
 }
 
@@ -92,6 +103,11 @@ func Resume(next string) Option { return optionFunc(func(s *settings) { s.from =
 // OnDuplicate calls report with each entity that has a value of another one. Calls do not overlap.
 func OnDuplicate(report func(Duplicate)) Option {
 	return optionFunc(func(s *settings) { s.onDuplicate = report })
+}
+
+// OnInvalid calls report with each value that cannot be compared. Calls do not overlap.
+func OnInvalid(report func(Invalid)) Option {
+	return optionFunc(func(s *settings) { s.onInvalid = report })
 }
 
 // OnProgress calls report after each step with the numbers so far. Calls do not overlap.
@@ -167,6 +183,11 @@ func (s *settings) into(p *adoption.Pass) {
 	if s.onDuplicate != nil {
 		p.OnDuplicate = func(d adoption.Duplicate) {
 			s.onDuplicate(Duplicate{Field: d.Field, Entity: keyOf(d.Root), Owner: keyOf(d.Owner)})
+		}
+	}
+	if s.onInvalid != nil {
+		p.OnInvalid = func(v adoption.Invalid) {
+			s.onInvalid(Invalid{Field: v.Field, Entity: keyOf(v.Root), Reason: v.Err.Error()})
 		}
 	}
 	if s.onProgress != nil {

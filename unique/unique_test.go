@@ -5,7 +5,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
@@ -200,4 +203,29 @@ func TestAdoptionOnShards(t *testing.T) {
 	t.Run("computed", adoptTenants[tenant])
 	t.Run("drawn", adoptTenants[drawnTenant])
 	t.Run("resharding", adoptTenants[lateTenant])
+}
+
+// A value of another type is reported with the key of its entity, and without the value.
+func TestInvalidValuesAreReported(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table, client := testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client()
+	m := kit.Must(mapper.New[user](client, mapper.Table(table)))(t)
+	for _, id := range []string{"1", "2"} {
+		kit.Must(m.Save(ctx, m.New(user{ID: id, Email: id})))(t)
+	}
+	kit.NewForeign(t, table).Set("USER#2", "HEAD", "Email", &types.AttributeValueMemberBOOL{Value: true})
+	for name, pass := range map[string]func(context.Context, *mapper.Mapper[user], ...unique.Option) (*unique.Report,
+		error){"run": unique.Run[user], "verify": unique.Verify[user]} {
+		var all []unique.Invalid
+		r, err := pass(ctx, m, unique.OnInvalid(func(v unique.Invalid) { all = append(all, v) }))
+		if err != nil || r.Invalid != 1 || r.Verified() || len(all) != 1 {
+			t.Fatalf("%s: %+v, %v, %v", name, r, all, err)
+		}
+		if all[0].Field != "Email" || all[0].Entity.Partition != "USER#2" || all[0].Reason == "" ||
+			strings.Contains(all[0].Reason, "true") {
+			t.Errorf("%s: %+v", name, all[0])
+		}
+		t.Log(all[0].Reason)
+	}
 }

@@ -150,10 +150,16 @@ func (c *command) uniquePass(word string, args []string) error {
 	if word == "plan" {
 		return c.uniquePlan(client, m.Tables[e.Root.Table.Index].Name, p, *asJSON)
 	}
-	var duplicates []unique.Duplicate
+	var found faults
+	p.OnInvalid = func(v adoption.Invalid) {
+		one := unique.Invalid{Field: v.Field, Entity: keyOf(v.Root), Reason: v.Err.Error()}
+		if found.Invalid = append(found.Invalid, one); !*asJSON {
+			fmt.Fprintf(c.stdout, "invalid: %s: %s: %s\n", one.Field, one.Entity, one.Reason)
+		}
+	}
 	p.OnDuplicate = func(d adoption.Duplicate) {
 		one := unique.Duplicate{Field: d.Field, Entity: keyOf(d.Root), Owner: keyOf(d.Owner)}
-		if duplicates = append(duplicates, one); !*asJSON {
+		if found.Duplicates = append(found.Duplicates, one); !*asJSON {
 			fmt.Fprintf(c.stdout, "duplicate: %s: %s has the value of %s\n", one.Field, one.Entity, one.Owner)
 		}
 	}
@@ -170,11 +176,17 @@ func (c *command) uniquePass(word string, args []string) error {
 		do = p.Verify
 	}
 	r, err := do(c.ctx)
-	return c.uniqueDone(word, r, duplicates, *asJSON, err)
+	return c.uniqueDone(word, r, found, *asJSON, err)
+}
+
+// faults are the entities that a pass has found.
+type faults struct {
+	Duplicates []unique.Duplicate `json:"duplicateList,omitempty"`
+	Invalid    []unique.Invalid   `json:"invalidList,omitempty"`
 }
 
 // uniqueDone prints the result of a pass.
-func (c *command) uniqueDone(word string, r *adoption.Report, duplicates []unique.Duplicate, asJSON bool,
+func (c *command) uniqueDone(word string, r *adoption.Report, found faults, asJSON bool,
 	err error,
 ) error {
 	if asJSON {
@@ -182,8 +194,8 @@ func (c *command) uniqueDone(word string, r *adoption.Report, duplicates []uniqu
 		enc.SetIndent("", "\t")
 		all := struct {
 			*adoption.Report
-			List []unique.Duplicate `json:"list,omitempty"`
-		}{r, duplicates}
+			faults
+		}{r, found}
 		err = errors.Join(err, enc.Encode(all))
 	} else {
 		c.uniqueReport(word, r)
@@ -343,7 +355,7 @@ func (c *command) uniqueDrop(args []string) error {
 		p.Rate = request.NewLimiter(a.rate)
 	}
 	r, err := p.Drop(c.ctx, t, rest[1])
-	return c.uniqueDone("drop", r, nil, *asJSON, err)
+	return c.uniqueDone("drop", r, faults{}, *asJSON, err)
 }
 
 func keyOf(at item.Place) mapper.Key {

@@ -94,7 +94,7 @@ func TestUnique(t *testing.T) {
 	call(exitOK, "3 entities, 5 unique values", "verify: about")(pass("plan")...)
 	call(exitFaults, "5 values without a guard")(pass("verify")...)
 	call(exitFaults, "4 guards written", "1 duplicates", "has the value of GUILD#")(pass("run", "-segments", "1")...)
-	call(exitFaults, `"duplicates": 1`, `"field": "Name"`)(pass("verify", "-json")...)
+	call(exitFaults, `"duplicates": 1`, `"field": "Name"`, `"duplicateList"`)(pass("verify", "-json")...)
 	m, err := mapper.New[Guild](engine.Client(), named)
 	if err != nil {
 		t.Fatal(err)

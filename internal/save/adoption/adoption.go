@@ -54,9 +54,10 @@ type Pass struct {
 	Rate     *request.Limiter
 	// From continues a pass at its Next.
 	From string
-	// OnDuplicate is called with each entity whose value belongs to another one, and OnProgress with each answer of the
-	// scan. Calls do not overlap. Both can be nil.
+	// OnDuplicate is called with each entity whose value belongs to another one, OnInvalid with each value that cannot be
+	// compared, and OnProgress with each answer of the scan. Calls do not overlap. All can be nil.
 	OnDuplicate func(Duplicate)
+	OnInvalid   func(Invalid)
 	OnProgress  func(Report)
 
 	mu       sync.Mutex
@@ -69,6 +70,13 @@ type Duplicate struct {
 	Field string
 	// Root is the root item of the entity, and Owner that of the entity with the guard.
 	Root, Owner item.Place
+}
+
+// Invalid is a stored value that cannot be compared.
+type Invalid struct {
+	Field string
+	Root  item.Place
+	Err   error // without the value
 }
 
 // Report is the result of a pass.
@@ -248,7 +256,7 @@ func (p *Pass) value(ctx context.Context, u *schema.Unique, root *item.Image) er
 	for range tries {
 		at, ok, err := m.Guard(u, root.Attributes())
 		if err != nil {
-			p.count(func(r *Report) { r.Invalid++ })
+			p.invalid(u, root.Place, err)
 			return nil
 		}
 		if !ok {
@@ -359,6 +367,15 @@ func (p *Pass) adopt(ctx context.Context, u *schema.Unique, root **item.Image, t
 		return done, err
 	}
 	return false, err
+}
+
+func (p *Pass) invalid(u *schema.Unique, root item.Place, err error) {
+	p.count(func(r *Report) { r.Invalid++ })
+	if p.OnInvalid != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.OnInvalid(Invalid{p.Env.Model.Schema.FieldNames(u), root, err})
+	}
 }
 
 func (p *Pass) duplicate(u *schema.Unique, root, owner item.Place) {
