@@ -52,6 +52,7 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 	var out []Diagnostic
 	for i, m := range p.Models {
 		was := former[i]
+		out = append(out, p.uniques(m, was, now.Models[i])...)
 		if was == nil {
 			continue
 		}
@@ -62,9 +63,6 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 					text+": migrate the stored items, then run itemize gen -accept ./..."))
 		}
 		for _, text := range lostIndexes(*was, now.Models[i]) {
-			out = append(out, p.contradiction(m, contradiction{}, text))
-		}
-		for _, text := range lostUniques(*was, now.Models[i]) {
 			out = append(out, p.contradiction(m, contradiction{}, text))
 		}
 		for _, c := range lostAttributes(*was, now.Models[i]) {

@@ -10,9 +10,9 @@ import (
 )
 
 // lostUniques lists the unique values of a new layout whose guards, which programs with an old layout have written,
-// would not be found, or would compare values in another way.
-func lostUniques(old, now schema.Layout) []string {
-	var out []string
+// would not be found, or would compare values in another way: by their new names.
+func lostUniques(old, now schema.Layout) map[string]string {
+	out := map[string]string{}
 	for _, was := range old.Unique {
 		i := slices.IndexFunc(now.Unique, func(u schema.LayoutUnique) bool { return u.Name == was.Name })
 		if i < 0 {
@@ -21,20 +21,57 @@ func lostUniques(old, now schema.Layout) []string {
 			switch {
 			case j < 0:
 			case sameParts(now, was, now.Unique[j]):
-				out = append(out, fmt.Sprintf("the guards of %s would be named %s, so that no lookup finds them: add "+
-					"as='%s' to its tag", strings.Join(now.Unique[j].Attributes, ","), now.Unique[j].Name, was.Name))
+				out[now.Unique[j].Name] = fmt.Sprintf("its guards would be named %s, so that no lookup finds them: add "+
+					"as='%s' to its tag", now.Unique[j].Name, was.Name)
 			default:
-				out = append(out, fmt.Sprintf("the guards of %s would have the parts in another order, so that no "+
-					"lookup "+
-					"finds them: keep the order %s in unique=", was.Name, strings.Join(was.Attributes, ",")))
+				out[now.Unique[j].Name] = fmt.Sprintf("the guards of %s would have the parts in another order, so that no "+
+					"lookup finds them: keep the order %s in unique=", was.Name, strings.Join(was.Attributes, ","))
 			}
 			continue
 		}
 		u := now.Unique[i]
 		a, b := describeUnique(was), describeUnique(u)
 		if !sameParts(now, was, u) || !slices.Equal(was.Forms, u.Forms) || was.Table != u.Table {
-			out = append(out, fmt.Sprintf("the guards of %s were made of %s, and would be made of %s: run itemize gen "+
-				"-accept ./..., deploy it, and run itemize unique run and verify", u.Name, a, b))
+			out[u.Name] = fmt.Sprintf("the guards of %s were made of %s, and would be made of %s: run itemize gen "+
+				"-accept ./..., deploy it, and run itemize unique run and verify", u.Name, a, b)
+		}
+	}
+	return out
+}
+
+// uniques returns the diagnostics of the unique values of a model whose guards would be lost, and notes those that are
+// new or gone; was is the layout before, nil for a new model.
+func (p *Package) uniques(m *Model, was *schema.Layout, now schema.Layout) (out []Diagnostic) {
+	if was == nil {
+		was = &schema.Layout{}
+	}
+	lost := lostUniques(*was, now)
+	has := func(l schema.Layout, name string) bool {
+		return slices.ContainsFunc(l.Unique, func(u schema.LayoutUnique) bool { return u.Name == name })
+	}
+	for _, u := range m.Schema.Uniques {
+		of := contradiction{item: m.Schema.Root.Name}
+		for _, a := range m.Schema.Guarded(u) {
+			if a.Field == u.Field {
+				of.field = a.Value.Name
+			}
+		}
+		switch text := lost[u.Name]; {
+		case text != "":
+			out = append(out, p.contradiction(m, of, text))
+		case has(*was, u.Name):
+		case was.Model == "":
+			p.Notes = append(p.Notes, p.contradiction(m, of, "it is unique: lookups work when itemize unique verify has "+
+				"succeeded once"))
+		default:
+			p.Notes = append(p.Notes, p.contradiction(m, of, "it is unique now: deploy all programs, then call itemize "+
+				"unique run and verify"))
+		}
+	}
+	for _, u := range was.Unique {
+		if !has(now, u.Name) && len(out) == 0 {
+			p.Notes = append(p.Notes, p.contradiction(m, contradiction{}, fmt.Sprintf("%s is not unique any more: when all "+
+				"programs are deployed, itemize unique drop deletes its guards", u.Name)))
 		}
 	}
 	return out
