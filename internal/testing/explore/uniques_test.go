@@ -38,6 +38,19 @@ type person struct {
 	Parts  []part    `ddb:"sk=M#{Name}"`
 }
 
+// aside is a person whose guards are in a table of their own.
+type aside struct {
+	_      struct{}  `ddb:"table=docs,ttl=expires"`
+	House  string    `ddb:"-"`
+	ID     string    `ddb:"pk=ID#{ID}"`
+	Email  string    `ddb:"sk=HEAD,unique,guards=guards,as='person#Email'"`
+	Tenant string    `ddb:"sk=HEAD"`
+	Nick   string    `ddb:"sk=HEAD,unique='Tenant,Nick',guards=guards,as='person#Tenant,Nick'"`
+	Mark   string    `ddb:"sk=HEAD"`
+	Until  time.Time `ddb:"sk=HEAD,ttl,all"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+}
+
 // lodger is a person on a shard. Their number changes from 2 to 3: early programs write 2, and late ones 3.
 type lodger struct {
 	_      struct{}  `ddb:"table=docs,ttl=expires,shards=3,shardby=ID"`
@@ -76,7 +89,7 @@ type late struct {
 }
 
 type human interface {
-	person | lodger | early | late
+	person | aside | lodger | early | late
 }
 
 // inPerson is the pointer to a field of a person, whose layout in memory all humans have.
@@ -119,8 +132,8 @@ type personActor[P human] struct {
 }
 
 func mapperOf[P human](x *people, client mapper.Client) *mapper.Mapper[P] {
-	m, err := mapper.New[P](client, mapper.Table(x.lab.table["docs"]), mapper.ExpiryMargin(0),
-		mapper.AssumeVerified())
+	m, err := mapper.New[P](client, mapper.Tables(func(name string) string { return x.lab.table[name] }),
+		mapper.ExpiryMargin(x.margin), mapper.AssumeVerified())
 	if err != nil {
 		panic(err)
 	}
@@ -369,6 +382,18 @@ func (a *personActor[P]) patches(id string) {
 		p = p.IfEntityExists()
 	}
 	other := pick(a.Rand, a.ids)
+	if op.lookup != nil && a.IntN(3) == 0 { // and another entity with some of the values
+		o := a.values()
+		e := a.fresh(other, o, mark)
+		also := wanting(o)
+		op.wants, op.rivals = func(u int, r rootState) bool { return wants(u, r) || also(u, r) }, true
+		op.what, op.ids = fmt.Sprint(op.what, " and inserts ", other, o), append(op.ids, other)
+		_ = a.call(op, func(ctx context.Context) error {
+			_, err := mapper.Transact(ctx, p.PatchPart(a.m), a.m.SavePart(e))
+			return err
+		})
+		return
+	}
 	if a.IntN(4) > 0 || slices.Contains(op.ids, other) || op.lookup != nil || a.layout == resharding {
 		_ = a.call(op, func(ctx context.Context) error {
 			_, err := p.Exec(ctx, a.m)
@@ -636,6 +661,8 @@ func (a *personActor[P]) lookAll() {
 // acting returns an actor. While the number of shards changes, some actors are early, and others late.
 func (x *people) acting(name string, r *rand.Rand, do func(a acts)) explore.Actor {
 	switch {
+	case x.layout == separate:
+		return actingAs[aside](x, name, r, do)
 	case x.layout == sharded:
 		return actingAs[lodger](x, name, r, do)
 	case x.layout == resharding && r.IntN(2) == 0:
@@ -688,6 +715,9 @@ func newPeople(l *lab, r *rand.Rand) *people {
 		lab: l, name: name, now: time.Unix(2e9, 0), stale: r.IntN(4) == 0, staged: r.IntN(3),
 		answers: map[string][][]byte{}, born: map[string]int{}, replaced: map[string]bool{},
 	}
+	if r.IntN(4) == 0 {
+		x.margin = 45 * time.Minute // entities expire in 30 minutes, and an hour passes at once
+	}
 	for i := range 3 {
 		x.ids = append(x.ids, fmt.Sprint(name, "-", i))
 		x.emails = append(x.emails, fmt.Sprint(name, "e", i))
@@ -708,7 +738,7 @@ func newPeople(l *lab, r *rand.Rand) *people {
 	case 1, 2, 3:
 		x.narrow, x.emails, x.kinds = true, x.emails[:1], pick(r, narrowKinds)
 	}
-	x.layout = pick(r, []layout{inPartitions, inPartitions, sharded, resharding})
+	x.layout = pick(r, []layout{inPartitions, inPartitions, separate, sharded, resharding})
 	x.model = door.Mapper.Model(mapperOf[person](x, l.base()))
 	return x
 }
@@ -752,7 +782,7 @@ func (x *people) play(c *explore.Random) {
 // takeAll lets one actor insert an entity with each value: it gets it, unless the value has an owner.
 func (x *people) takeAll(ctx context.Context, r *rand.Rand) {
 	for i, s := range x.all() {
-		owner := x.moments[len(x.moments)-1].owner(s.u, s.value)
+		owner := x.moments[len(x.moments)-1].holder(s.u, s.value)
 		id := fmt.Sprint(x.name, "-end", len(x.ids), i)
 		x.ids = append(x.ids, id)
 		v := owned{email: s.value}

@@ -48,8 +48,8 @@ func guardKey(u int, value string) string { return "~unique#" + guardNames[u] + 
 type rootState struct {
 	owned
 	place, mark, incarnation, version string
-	// live reports that it is live, also if it has expired.
-	live, expired bool
+	// live reports that it is live, also if it has expired. late reports that it has expired so lately that it counts.
+	live, expired, late bool
 }
 
 // is reports whether readers find it.
@@ -77,6 +77,7 @@ type layout int
 
 const (
 	inPartitions layout = iota // each in a partition of its own
+	separate                   // with the guards in another table
 	sharded
 	resharding
 )
@@ -84,7 +85,7 @@ const (
 // house is the one of all lodgers.
 const house = "h"
 
-func (x *people) onShards() bool { return x.layout != inPartitions }
+func (x *people) onShards() bool { return x.layout == sharded || x.layout == resharding }
 
 // places are the keys that the root item of an entity may have.
 func (x *people) places(id string) (all []map[string]types.AttributeValue) {
@@ -111,6 +112,16 @@ func idOf(pk, sk string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(sk, "ID#"), "#HEAD")
 }
 
+// holder is owner that has perhaps expired lately.
+func (m moment) holder(u int, value string) string {
+	for id, r := range m.roots {
+		if (r.is() || r.late) && r.value(u) == value {
+			return id
+		}
+	}
+	return ""
+}
+
 // people is one run.
 type people struct {
 	lab  *lab
@@ -121,6 +132,7 @@ type people struct {
 	kinds  []string
 	staged int
 	layout layout
+	margin time.Duration
 	// narrow reports that all entities want one value.
 	narrow bool
 	// emails, tenants and nicks are all that entities have, and now is the time of all clocks.
@@ -246,11 +258,12 @@ func (x *people) look(o *personOp) {
 func (x *people) explain(o *personOp, before, after moment) {
 	for _, id := range x.ids {
 		was, is := before.roots[id], after.roots[id]
-		was.expired, is.expired = false, false
+		was.expired, is.expired, was.late, is.late = false, false, false, false
 		if o != nil && o.parts > 0 && !was.live && after.roots[id].is() {
 			x.whole(id, o)
 		}
-		if was == is || !was.live && !is.live || before.roots[id].expired && !is.live {
+		over := before.roots[id].expired && (o == nil || !before.roots[id].late)
+		if was == is || !was.live && !is.live || over && !is.live {
 			continue
 		}
 		switch {
@@ -298,20 +311,28 @@ func (x *people) stored() moment {
 	for _, id := range x.ids {
 		keys = append(keys, x.places(id)...)
 	}
+	var guards []map[string]types.AttributeValue
 	for _, s := range x.all() {
-		keys = append(keys, keyOfItem(guardKey(s.u, s.value), "guard"))
+		guards = append(guards, keyOfItem(guardKey(s.u, s.value), "guard"))
+	}
+	docs, own := x.lab.table["docs"], x.lab.table["guards"]
+	requests := map[string]types.KeysAndAttributes{docs: {Keys: slices.Concat(keys, guards), ConsistentRead: aws.Bool(true)}}
+	if x.layout == separate {
+		for _, k := range guards {
+			delete(k, "SK")
+		}
+		requests[docs] = types.KeysAndAttributes{Keys: keys, ConsistentRead: aws.Bool(true)}
+		requests[own] = types.KeysAndAttributes{Keys: guards, ConsistentRead: aws.Bool(true)}
 	}
 	m := moment{roots: map[string]rootState{}, guards: map[string]string{}}
 	out, err := x.lab.base().BatchGetItem(context.Background(), &dynamodb.BatchGetItemInput{
-		RequestItems: map[string]types.KeysAndAttributes{
-			x.lab.table["docs"]: {Keys: keys, ConsistentRead: aws.Bool(true)},
-		},
+		RequestItems: requests,
 	})
 	if err != nil || len(out.UnprocessedKeys) > 0 {
 		x.fault("the world cannot be read: %v", err)
 		return m
 	}
-	for _, it := range out.Responses[x.lab.table["docs"]] {
+	for _, it := range slices.Concat(out.Responses[docs], out.Responses[own]) {
 		h := x.model.Reserved.Header(it)
 		if pk := textOf(it["PK"]); strings.HasPrefix(pk, "~") {
 			m.guards[pk] = textOf(it["~pk"]) + " " + textOf(it["~sk"]) + " " + textOf(h.Incarnation)
@@ -325,6 +346,7 @@ func (x *people) stored() moment {
 				owned: owned{textOf(it["Email"]), textOf(it["Tenant"]), textOf(it["Nick"])}, mark: textOf(it["Mark"]),
 				incarnation: textOf(h.Incarnation), version: textOf(h.Version),
 				live: h.Live(), expired: h.Expired(x.now),
+				late: h.Live() && h.Expired(x.now) && !h.Expired(x.now.Add(-x.margin)),
 			}, idOf(pk, sk)
 			was, two := m.roots[id]
 			one := is.place + is.incarnation
@@ -399,7 +421,7 @@ func (x *people) judge(o *personOp) {
 		u := slices.Index(fieldNames, taken.Field)
 		own := slices.Contains(o.ids, id)
 		if u < 0 || o.wants == nil || own && !o.rivals || !own && !x.some(o, func(m moment) bool {
-			return m.roots[id].is() && o.wants(u, m.roots[id])
+			return (m.roots[id].is() || m.roots[id].late) && o.wants(u, m.roots[id])
 		}) {
 			x.fault("%s: %v: untrue", o.what, o.err)
 		}
