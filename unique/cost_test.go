@@ -66,7 +66,7 @@ func (m *meter) add(request, consumed any) {
 	}
 }
 
-// is compares what was consumed with a report. wcu are those of the writes, refused those that are not reported.
+// is compares the consumed units with a report: wcu are those of the writes, refused those that are not reported.
 func (m *meter) is(t *testing.T, what string, r *unique.Report, wcu, refused float64) {
 	t.Helper()
 	fits := func(u cost.Units, n float64) bool { return u.Expected == n && u.Contains(n) }

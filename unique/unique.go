@@ -117,8 +117,8 @@ func OnProgress(report func(Report)) Option {
 
 // Run gives each stored unique value its guard, in one transaction with a condition on the root item. It costs a
 // strongly consistent scan, half an RCU for each value, and for each value without a guard 2 WCU and two for each KB of
-// the root item. The same is charged for each duplicate. Root items without an incarnation get one. It can be repeated, and ended at any time. The report has
-// the numbers also if an error ends it.
+// the root item. The same is charged for each duplicate. Root items without an incarnation get one. It can be repeated,
+// and ended at any time. The report has the numbers also if an error ends it.
 func Run[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) (*Report, error) {
 	p, err := pass(m, options)
 	if err != nil {

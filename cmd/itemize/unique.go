@@ -303,7 +303,8 @@ func (c *command) refuseUsed(name string) error {
 				continue
 			}
 			if i := slices.IndexFunc(m.Schema.Uniques, func(u *schema.Unique) bool { return u.Name == name }); i >= 0 {
-				return fmt.Errorf("%s.%s.%s is unique, and its guards are named %s: remove unique from its tag, and deploy "+
+				return fmt.Errorf("%s.%s.%s is unique, and its guards are named %s: remove unique from its tag, "+
+					"and deploy "+
 					"that first", p.Path, m.Schema.Name, m.Schema.FieldNames(m.Schema.Uniques[i]), name)
 			}
 		}

@@ -119,7 +119,8 @@ func TestUnique(t *testing.T) {
 	call(exitFaults, "no model in . has the name Nope: write one of clubs.Guild, clubs.Team")(append(append([]string{
 		"unique", "run",
 	}, where...), "-model", "Nope")...)
-	without := strings.NewReplacer(",unique=fold", "", ",unique,guards=ClubTags", "", ",unique", "").Replace(uniqueSource)
+	without := strings.NewReplacer(",unique=fold", "", ",unique,guards=ClubTags", "", ",unique",
+		"").Replace(uniqueSource)
 	if err := os.WriteFile(filepath.Join(dir, "clubs.go"), []byte(without), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/itemize/itemize/internal/model/schema"
 )
 
-// lostUniques lists the unique values of a new layout whose guards, which programs with an old layout have written,
-// would not be found, or would compare values in another way: by their new names.
+// lostUniques lists the unique values of a new layout, by their names, whose stored guards would not be found, or would
+// compare values in another way.
 func lostUniques(old, now schema.Layout) map[string]string {
 	out := map[string]string{}
 	for _, was := range old.Unique {
@@ -21,10 +21,12 @@ func lostUniques(old, now schema.Layout) map[string]string {
 			switch {
 			case j < 0:
 			case sameParts(now, was, now.Unique[j]):
-				out[now.Unique[j].Name] = fmt.Sprintf("its guards would be named %s, so that no lookup finds them: add "+
+				out[now.Unique[j].Name] = fmt.Sprintf("its guards would be named %s, so that no lookup finds them: "+
+					"add "+
 					"as='%s' to its tag", now.Unique[j].Name, was.Name)
 			default:
-				out[now.Unique[j].Name] = fmt.Sprintf("the guards of %s would have the parts in another order, so that no "+
+				out[now.Unique[j].Name] = fmt.Sprintf("the guards of %s would have the parts in another order, so "+
+					"that no "+
 					"lookup finds them: keep the order %s in unique=", was.Name, strings.Join(was.Attributes, ","))
 			}
 			continue
@@ -39,8 +41,8 @@ func lostUniques(old, now schema.Layout) map[string]string {
 	return out
 }
 
-// uniques returns the diagnostics of the unique values of a model whose guards would be lost, and notes those that are
-// new or gone; was is the layout before, nil for a new model.
+// uniques returns the diagnostics of unique values whose guards would be lost, and notes those that are new or gone. was
+// is the layout before, nil for a new model.
 func (p *Package) uniques(m *Model, was *schema.Layout, now schema.Layout) (out []Diagnostic) {
 	if was == nil {
 		was = &schema.Layout{}
@@ -61,16 +63,19 @@ func (p *Package) uniques(m *Model, was *schema.Layout, now schema.Layout) (out 
 			out = append(out, p.contradiction(m, of, text))
 		case has(*was, u.Name):
 		case was.Model == "":
-			p.Notes = append(p.Notes, p.contradiction(m, of, "it is unique: lookups work when itemize unique verify has "+
+			p.Notes = append(p.Notes, p.contradiction(m, of, "it is unique: lookups work when itemize unique "+
+				"verify has "+
 				"succeeded once"))
 		default:
-			p.Notes = append(p.Notes, p.contradiction(m, of, "it is unique now: deploy all programs, then call itemize "+
+			p.Notes = append(p.Notes, p.contradiction(m, of, "it is unique now: deploy all programs, then call "+
+				"itemize "+
 				"unique run and verify"))
 		}
 	}
 	for _, u := range was.Unique {
 		if !has(now, u.Name) && len(out) == 0 {
-			p.Notes = append(p.Notes, p.contradiction(m, contradiction{}, fmt.Sprintf("%s is not unique any more: when all "+
+			p.Notes = append(p.Notes, p.contradiction(m, contradiction{}, fmt.Sprintf("%s is not unique any more: "+
+				"when all "+
 				"programs are deployed, itemize unique drop deletes its guards", u.Name)))
 		}
 	}

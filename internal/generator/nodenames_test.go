@@ -141,7 +141,8 @@ func TestNameRenamesLookups(t *testing.T) {
 	if len(diagnostics) > 0 {
 		t.Fatalf("%v", diagnostics)
 	}
-	for _, want := range []string{"func UserByMail(mail string) *UserKey", "func UserByFirmNick(firm string, nick string)"} {
+	for _, want := range []string{"func UserByMail(mail string) *UserKey", "func UserByFirmNick(firm string, nick " +
+		"string)"} {
 		if !strings.Contains(files["m_itemize.go"], want) {
 			t.Errorf("generated code has no %s", want)
 		}

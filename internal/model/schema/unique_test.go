@@ -118,7 +118,8 @@ func TestRefusedUniqueValues(t *testing.T) {
 			C      string `ddb:"sk=HEAD,unique='Tenent,C'"`
 		}](), []string{
 			`struct.A: unknown option "A": put the fields in single quotes: unique='A,B'`,
-			`struct.B: unique= names Fold, which the model does not have: write fold, or name fields of the root item HEAD`,
+			`struct.B: unique= names Fold, which the model does not have: write fold, or name fields of the root ` +
+				`item HEAD`,
 			`struct.C: unique= names Tenent, which the model does not have: write Tenant, or name fields of the root ` +
 				`item HEAD`,
 		}},

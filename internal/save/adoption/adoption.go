@@ -54,8 +54,8 @@ type Pass struct {
 	Rate     *request.Limiter
 	// From continues a pass at its Next.
 	From string
-	// OnDuplicate is called with each entity whose value belongs to another one, OnInvalid with each value that cannot be
-	// compared, and OnProgress with each answer of the scan. Calls do not overlap. All can be nil.
+	// OnDuplicate is called with each entity whose value belongs to another one, OnInvalid with each value that cannot
+	// be compared, and OnProgress with each answer of the scan. Calls do not overlap. All can be nil.
 	OnDuplicate func(Duplicate)
 	OnInvalid   func(Invalid)
 	OnProgress  func(Report)

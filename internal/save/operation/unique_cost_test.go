@@ -177,7 +177,8 @@ func (c *clerk) changes(w, r float64) []priced {
 		c.patch("patch of a first value", c.node(c.stored(false)).Patch(playerEmail.Set("q")), 2*w+2, r),
 		c.patch("patch of another field", c.node(c.stored(true)).Patch(playerName.Set(c.padding)), w, 0),
 		c.patch("Upsert", upsert.Upsert(), 2*w+2, 1),
-		c.patch("patch of the root item by a lookup", handmade.Entity[player]{Node: root}.Patch(playerName.Set(c.padding)),
+		c.patch("patch of the root item by a lookup",
+			handmade.Entity[player]{Node: root}.Patch(playerName.Set(c.padding)),
 			w, 1+r),
 		c.patch("patch of another item by a lookup", handmade.Elements[player, playerNote]{Node: other, Item: 1}.Put(
 			playerNote{N: 1}), 2+2*w, 1+r),

@@ -36,7 +36,7 @@ func newLab(t testing.TB) *lab {
 	e := testengine.Start(t)
 	l := &lab{base: e.Client, table: map[string]string{
 		"docs": testengine.Table(t, "PK:S", "SK:S"), "parts": testengine.Table(t, "PK:S", "SK:S"),
-		"guards": testengine.Table(t, "PK:S", ""),
+		"guards":  testengine.Table(t, "PK:S", ""),
 		"indexed": fmt.Sprint("indexed-", time.Now().UnixNano()),
 	}}
 	m, err := mapper.New[indexed](e.Client(), mapper.Table(l.table["indexed"]))

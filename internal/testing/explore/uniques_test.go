@@ -38,8 +38,8 @@ type person struct {
 	Parts  []part    `ddb:"sk=M#{Name}"`
 }
 
-// aside is a person whose guards are in a table of their own.
-type aside struct {
+// detached is a person whose guards are in a table of their own.
+type detached struct {
 	_      struct{}  `ddb:"table=docs,ttl=expires"`
 	House  string    `ddb:"-"`
 	ID     string    `ddb:"pk=ID#{ID}"`
@@ -89,7 +89,7 @@ type late struct {
 }
 
 type human interface {
-	person | aside | lodger | early | late
+	person | detached | lodger | early | late
 }
 
 // inPerson is the pointer to a field of a person, whose layout in memory all humans have.
@@ -191,7 +191,9 @@ func wanting(all ...owned) func(int, rootState) bool {
 	}
 }
 
-func (a *personActor[P]) newMark() string { return fmt.Sprint(a.name, "-", len(a.ops), "-", a.IntN(1000)) }
+func (a *personActor[P]) newMark() string {
+	return fmt.Sprint(a.name, "-", len(a.ops), "-", a.IntN(1000))
+}
 
 // key is the key of an entity.
 func (a *personActor[P]) key(id string) *query.Key[P] {
@@ -548,7 +550,7 @@ func (a *personActor[P]) find() {
 	}
 }
 
-// tick lets time pass, and expire deletes what has expired, as DynamoDB does.
+// tick lets time pass, and expire deletes an expired root item, as DynamoDB does.
 func (a *personActor[P]) tick() {
 	a.net.Think()
 	a.now = a.now.Add(time.Hour)
@@ -637,7 +639,7 @@ var narrowKinds = [][]string{
 	{"insert", "move", "replace", "delete", "find"},
 }
 
-// acts are what an actor does.
+// acts are the calls of an actor.
 type acts interface {
 	// one makes one call that is drawn, unless the actor has crashed.
 	one()
@@ -662,7 +664,7 @@ func (a *personActor[P]) lookAll() {
 func (x *people) acting(name string, r *rand.Rand, do func(a acts)) explore.Actor {
 	switch {
 	case x.layout == separate:
-		return actingAs[aside](x, name, r, do)
+		return actingAs[detached](x, name, r, do)
 	case x.layout == sharded:
 		return actingAs[lodger](x, name, r, do)
 	case x.layout == resharding && r.IntN(2) == 0:

@@ -144,7 +144,7 @@ type people struct {
 	// was inserted on another shard.
 	born     map[string]int
 	replaced map[string]bool
-	ops                    []*personOp
+	ops      []*personOp
 	// stale reports that eventually consistent reads may be as old as an earlier one.
 	stale   bool
 	answers map[string][][]byte
@@ -316,7 +316,10 @@ func (x *people) stored() moment {
 		guards = append(guards, keyOfItem(guardKey(s.u, s.value), "guard"))
 	}
 	docs, own := x.lab.table["docs"], x.lab.table["guards"]
-	requests := map[string]types.KeysAndAttributes{docs: {Keys: slices.Concat(keys, guards), ConsistentRead: aws.Bool(true)}}
+	requests := map[string]types.KeysAndAttributes{docs: {
+		Keys:           slices.Concat(keys, guards),
+		ConsistentRead: aws.Bool(true),
+	}}
 	if x.layout == separate {
 		for _, k := range guards {
 			delete(k, "SK")
