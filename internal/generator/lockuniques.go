@@ -41,8 +41,8 @@ func lostUniques(old, now schema.Layout) map[string]string {
 	return out
 }
 
-// uniques returns the diagnostics of unique values whose guards would be lost, and notes those that are new or gone. was
-// is the layout before, nil for a new model.
+// uniques returns the diagnostics of unique values whose guards would be lost, and notes those that are new or gone.
+// was is the layout before, nil for a new model.
 func (p *Package) uniques(m *Model, was *schema.Layout, now schema.Layout) (out []Diagnostic) {
 	if was == nil {
 		was = &schema.Layout{}

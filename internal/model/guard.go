@@ -349,8 +349,8 @@ func (m *Model) SomeIdentity() []key.Value {
 	return all
 }
 
-// SameEntity reports whether two root items are of one entity. While the number of shards changes, they may be on two of
-// its shards: an insert requires that the entity is not on the other one.
+// SameEntity reports whether two root items are of one entity. While the number of shards changes, they may be on two
+// of its shards: an insert requires that the entity is not on the other one.
 func (m *Model) SameEntity(a, b item.Place) bool {
 	if a == b || !m.IsResharding() {
 		return a == b
