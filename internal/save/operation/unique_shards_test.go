@@ -193,3 +193,28 @@ func TestValuesMoveWithTheShard(t *testing.T) {
 		t.Errorf("guards: %q", got)
 	}
 }
+
+// Independent does not leave out the check of the other shard, also if guards or external values are written with the
+// root item.
+func TestIndependentInsertsCheckTheOtherShard(t *testing.T) {
+	table := testengine.Table(t, "PK:S", "SK:S")
+	early, late := newLobby[guestEarly](t, table), newLobby[guestLate](t, table)
+	for n := range 12 {
+		g := guest{Inn: "i", ID: fmt.Sprint(n), Email: fmt.Sprint("e", n)}
+		must(t, early.insert(g))
+		moves := kit.Err(late.m.Load(late.ctx, late.m.Key("i", g.ID))) == nil
+		g.Email += "x"
+		if err := late.insert(g, mapper.Independent()); err == nil {
+			t.Errorf("%d: a second entity with the key was inserted (%v)", n, moves)
+		}
+	}
+	ids := map[string]int{}
+	for e, err := range late.m.Scan(late.ctx) {
+		ids[guest(kit.Must(e, err)(t).Value).ID]++
+	}
+	for id, n := range ids {
+		if n != 1 {
+			t.Errorf("%s exists %d times", id, n)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 		return nil, err
 	}
 	joined := c.joined()
-	if len(joined) > 0 && c.Independent {
+	if len(joined) > 0 && c.Independent && len(checks) == 0 {
 		return c.joinedAndRest(requests, joined)
 	}
 	checks = slices.Concat(checks, joined)
