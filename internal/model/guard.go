@@ -47,7 +47,7 @@ func (o Owner) Same(p Owner) bool {
 
 // IsGuardOf reports whether a partition key is that of a guard of a unique value, by its name.
 func IsGuardOf(pk key.Scalar, name string) bool {
-	return strings.HasPrefix(pk.Text, schema.GuardPrefix+name+"#")
+	return pk.Type == 'S' && strings.HasPrefix(pk.Text, schema.GuardPrefix+name+"#")
 }
 
 // NotePlace returns the place of the note of a unique value, by its name, in its table of guards.
@@ -65,7 +65,7 @@ func reservedPlace(t *item.Table, pk, sk string) item.Place {
 }
 
 // IsGuard reports whether a partition key is that of a guard.
-func IsGuard(pk key.Scalar) bool { return strings.HasPrefix(pk.Text, schema.GuardPrefix) }
+func IsGuard(pk key.Scalar) bool { return pk.Type == 'S' && strings.HasPrefix(pk.Text, schema.GuardPrefix) }
 
 // GuardTable returns the table of the guards of a unique value.
 func (m *Model) GuardTable(u *schema.Unique) *item.Table {
@@ -347,6 +347,15 @@ func (m *Model) SomeIdentity() []key.Value {
 		all = append(all, schema.ShardOf(s.Most()))
 	}
 	return all
+}
+
+// Holds reports whether the owner of a guard, who may have expired, has the value, by its root item, nil for none.
+func (m *Model) Holds(u *schema.Unique, guard item.Place, owner Owner, root *item.Image) bool {
+	if root == nil || !root.Header.Live() || !attr.Same(root.Header.Incarnation, owner.Incarnation) {
+		return false
+	}
+	at, ok, err := m.Guard(u, root.Attributes())
+	return err == nil && ok && at.PK == guard.PK
 }
 
 // SameEntity reports whether two root items are of one entity. While the number of shards changes, they may be on two

@@ -112,12 +112,8 @@ func (e *Engine) Look(ctx context.Context, sel selection.Selection, o read.Optio
 
 // owns reports whether a root item is that of the owner that a guard names, and has its value.
 func (e *Engine) owns(u *schema.Unique, at item.Place, owner model.Owner, root *item.Image) bool {
-	if root == nil || root.Expired || !root.Header.Live() || root.PK != owner.Root.PK || root.SK != owner.Root.SK ||
-		!attr.Same(root.Header.Incarnation, owner.Incarnation) {
-		return false
-	}
-	has, ok, err := e.Model.Guard(u, root.Attributes())
-	return err == nil && ok && has.PK == at.PK
+	return root != nil && !root.Expired && root.PK == owner.Root.PK && root.SK == owner.Root.SK &&
+		e.Model.Holds(u, at, owner, root)
 }
 
 // WithRoot adds the root item to a selection of one entity.

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -327,7 +328,7 @@ func (p *Pass) compare(ctx context.Context, v held, root **item.Image, t *operat
 		if err != nil {
 			return false, err
 		}
-		if operation.Holds(p.Env.Model, v.Unique, v.guard, *v.owner, holder) {
+		if p.Env.Model.Holds(v.Unique, v.guard, *v.owner, holder) {
 			p.duplicate(v.Unique, (*root).Place, v.owner.Root)
 			return true, nil
 		}
@@ -356,6 +357,9 @@ func (p *Pass) adopt(ctx context.Context, u *schema.Unique, root **item.Image, t
 		of := &staging.Entity{Model: p.Env.Model, Reserved: p.Env.Model.Reserved}
 		if o := p.Env.Sender.One(ctx, of.DeleteOf(*root), &t.Tally); o.Lost() {
 			return false, o.Err
+		} else if !o.OK() { // it was prolonged
+			_, done, err := p.again(ctx, root, t)
+			return done, err
 		}
 		p.count(func(r *Report) { r.Expired++ })
 		return true, nil
@@ -414,6 +418,10 @@ func (p *Pass) Verify(ctx context.Context) (*Report, error) {
 // Drop removes the note of a unique value that programs do not have any more, and then its guards, from a table. name
 // is the name of the value in the keys of its guards.
 func (p *Pass) Drop(ctx context.Context, table *item.Table, name string) (*Report, error) {
+	if model, value, ok := strings.Cut(name, "#"); !ok || model == "" || value == "" || strings.Contains(value, "#") {
+		return &p.report, fmt.Errorf("%q is not the name of a unique value: write the model and the attribute, such as "+
+			"User#email, as the lock file has it", name)
+	}
 	if err := p.resume(); err != nil {
 		return &p.report, err
 	}

@@ -66,12 +66,3 @@ func (p *adopt) refused(ctx context.Context, _ *write.Outcome, t *Tally) (retry 
 	p.root = root
 	return true, conflict
 }
-
-// Holds reports whether an owner, who may have expired, has the unique value of a guard.
-func Holds(m *model.Model, u *schema.Unique, guard item.Place, owner model.Owner, root *item.Image) bool {
-	if root == nil || !root.Header.Live() || !attr.Same(root.Header.Incarnation, owner.Incarnation) {
-		return false
-	}
-	at, ok, err := m.Guard(u, root.Attributes())
-	return err == nil && ok && placeOf(at) == placeOf(guard)
-}

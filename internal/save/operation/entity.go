@@ -147,7 +147,7 @@ func (e *Entity) movedBefore(ctx context.Context, env *Env, d *change.Unresolved
 	if missing == nil {
 		return false, nil
 	}
-	return env.moved(ctx, aDelete{e.Selection, missing, e.Root(), env.Blind}, t)
+	return env.moved(ctx, aDelete{e.Selection, missing, e.Root(), env.Blind, false}, t)
 }
 
 // refused returns the conflict of an entity, and reports whether its cause is a pending insert or delete, or leftover
@@ -328,8 +328,8 @@ type aDelete struct {
 	missing *write.Request
 	// loaded is the root item as the snapshot has it, nil for none: the elements may have moved away and back since.
 	loaded *snapshot.Stored
-	// blind reports that the program reads no root item.
-	blind bool
+	// blind reports that the program reads no root item, and sought that the entity may live under another key, too.
+	blind, sought bool
 }
 
 // moved reports, by the root item, whether another writer may have moved an entity, so that a missing item was not
@@ -337,7 +337,7 @@ type aDelete struct {
 func (env *Env) moved(ctx context.Context, d aDelete, t *Tally) (bool, error) {
 	sel, missing, loaded := d.sel, d.missing, d.loaded
 	if missing.Root || d.blind || env.Model.CanReshard(sel.Identity) {
-		return env.Model.CanReshard(sel.Identity), nil
+		return d.sought || env.Model.CanReshard(sel.Identity), nil
 	}
 	root, err := env.readRoot(ctx, sel, t)
 	if err != nil || root == nil || staging.Pending(root) != "" {

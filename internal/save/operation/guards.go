@@ -34,6 +34,8 @@ type guards struct {
 	// joined are the changes of the last plan by guard, and sent their requests with those on expired owners.
 	joined []*joinedGuard
 	sent   []*write.Request
+	// instead are checks of other shards that are missing in the plan: it deletes the expired root item.
+	instead []*write.Request
 	// judged are the guards that were in the way.
 	judged map[guardPlace]*judgment
 }
@@ -70,7 +72,7 @@ type judgment struct {
 
 // plan makes the requests on the guards of all parts.
 func (x *guards) plan(parts []Part, sent []Requests) ([]*write.Request, error) {
-	x.joined, x.sent = nil, nil
+	x.joined, x.sent, x.instead = nil, nil, nil
 	for i := range sent {
 		for _, g := range sent[i].Guards {
 			if err := x.join(parts[i].base().env, g); err != nil {
@@ -93,8 +95,9 @@ func (x *guards) plan(parts []Part, sent []Requests) ([]*write.Request, error) {
 			continue
 		}
 		switch with := requestOn(judged.expired.Place, sent); {
-		case with == nil:
+		case with == nil, with.New && with.Kind == write.Check:
 			x.expire(j, judged)
+			x.instead = append(x.instead, with)
 		case with.Kind != write.Delete && !with.New: // it may keep the value
 			return nil, j.taken(judged.expired)
 		}
@@ -113,6 +116,11 @@ func (x *guards) expire(j *joinedGuard, judged *judgment) {
 	of := &staging.Entity{Model: j.env.Model, Reserved: j.Reserved}
 	judged.kill = of.DeleteOf(judged.expired)
 	x.sent = append(x.sent, judged.kill)
+}
+
+// kept returns requests without the checks that are not sent.
+func (x *guards) kept(all []*write.Request) []*write.Request {
+	return slices.DeleteFunc(slices.Clone(all), func(r *write.Request) bool { return slices.Contains(x.instead, r) })
 }
 
 // requestOn returns the request of a part on an item, nil for none.
@@ -247,7 +255,7 @@ func (x *guards) stage(ctx context.Context, of *Operation, e *staging.Entity, pl
 		for _, r := range held {
 			r.Prepare()
 		}
-		return slices.Concat(checks, held), err
+		return slices.Concat(x.kept(checks), held), err
 	}
 	e.Refused = func(ctx context.Context, o *write.Outcome, tally *write.Tally) ([]*write.Request, error) {
 		own := Tally{Tally: *tally}
@@ -319,7 +327,7 @@ func (x *guards) judge(ctx context.Context, j *joinedGuard, stored item.Attribut
 		return false, err
 	}
 	switch {
-	case !Holds(j.Model, j.Unique, j.At, *owner, root):
+	case !j.Holds(j.Unique, j.At, *owner, root):
 		x.judged[at] = &judgment{stored: stored}
 	case j.Reserved.Replaceable(root.Attributes(), j.Now()):
 		x.judged[at] = &judgment{stored: stored, expired: root}

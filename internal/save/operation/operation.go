@@ -101,8 +101,9 @@ type common struct {
 	saves, forgettable bool
 	// harmless reports whether the part may be sent again after a refusal although a copy may be applied.
 	harmless harmless
-	// target selects the items of a part that does not save.
+	// target selects the items of a part that does not save. sought reports that it was found by a lookup.
 	target *selection.Selection
+	sought bool
 	// changes are those of the last plan, keys the keys of its value, and move itself if it moves the entity.
 	changes  []*change.Change
 	keys     *snapshot.Keys
@@ -306,7 +307,7 @@ func (x *Operation) plan() (*write.Plan, error) {
 	if r.Choice.Guards, err = x.guards.plan(x.parts, x.sent); err != nil {
 		return nil, err
 	}
-	plan, err := write.Arrange(r.Writes, r.Checks, r.Choice)
+	plan, err := write.Arrange(r.Writes, x.guards.kept(r.Checks), r.Choice)
 	if err == nil {
 		plan.Before = external.Steps
 	}

@@ -63,7 +63,7 @@ func newRemoveOwner(env *Env, owned *search.Owned, o Options) (*remove, error) {
 	}
 	p, err := newRemove(env, owned.Selection, nil, o)
 	if err == nil {
-		p.owner = owned
+		p.owner, p.sought = owned, true
 	}
 	return p, err
 }

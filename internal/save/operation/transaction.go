@@ -41,7 +41,7 @@ func (x *Operation) planTransaction(errs change.Faults) (*write.Plan, error) {
 		errs = append(errs, err)
 	}
 	all, movers := x.withoutCovered(all)
-	all = append(slices.Clip(all), held...)
+	all = append(x.guards.kept(all), held...)
 	if err := slices.Concat(errs, movers, duplicates(all)).OrNil(); err != nil {
 		return nil, err
 	}

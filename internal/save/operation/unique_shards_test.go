@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/itemize/itemize/internal/testing/handmade"
@@ -13,41 +14,46 @@ import (
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
+	"github.com/itemize/itemize/unique"
 )
 
 // A guest on one of three shards, chosen by a field or drawn, and while their number changes from 2 to 3.
 type (
 	guest struct {
-		_     struct{} `ddb:"table=guests,shards=3,shardby=ID"`
-		Inn   string   `ddb:"pk=INN#{Inn}#{shard}"`
-		ID    string   `ddb:"sk=G#{ID}#HEAD"`
-		Email string   `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
-		Name  string   `ddb:"sk=G#{ID}#HEAD"`
-		Bags  []bag    `ddb:"sk=G#{^ID}#BAG#{N:02}"`
+		_     struct{}  `ddb:"table=guests,ttl=ends,shards=3,shardby=ID"`
+		Inn   string    `ddb:"pk=INN#{Inn}#{shard}"`
+		ID    string    `ddb:"sk=G#{ID}#HEAD"`
+		Email string    `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
+		Name  string    `ddb:"sk=G#{ID}#HEAD"`
+		Ends  time.Time `ddb:"sk=G#{ID}#HEAD,ttl,all"`
+		Bags  []bag     `ddb:"sk=G#{^ID}#BAG#{N:02}"`
 	}
 	guestDrawn struct {
-		_     struct{} `ddb:"table=guests,shards=3,shardby=random"`
-		Inn   string   `ddb:"pk=INN#{Inn}#{shard}"`
-		ID    string   `ddb:"sk=G#{ID}#HEAD"`
-		Email string   `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
-		Name  string   `ddb:"sk=G#{ID}#HEAD"`
-		Bags  []bag    `ddb:"sk=G#{^ID}#BAG#{N:02}"`
+		_     struct{}  `ddb:"table=guests,ttl=ends,shards=3,shardby=random"`
+		Inn   string    `ddb:"pk=INN#{Inn}#{shard}"`
+		ID    string    `ddb:"sk=G#{ID}#HEAD"`
+		Email string    `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
+		Name  string    `ddb:"sk=G#{ID}#HEAD"`
+		Ends  time.Time `ddb:"sk=G#{ID}#HEAD,ttl,all"`
+		Bags  []bag     `ddb:"sk=G#{^ID}#BAG#{N:02}"`
 	}
 	guestEarly struct {
-		_     struct{} `ddb:"table=guests,shards='2,3',shardby=ID"`
-		Inn   string   `ddb:"pk=INN#{Inn}#{shard}"`
-		ID    string   `ddb:"sk=G#{ID}#HEAD"`
-		Email string   `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
-		Name  string   `ddb:"sk=G#{ID}#HEAD"`
-		Bags  []bag    `ddb:"sk=G#{^ID}#BAG#{N:02}"`
+		_     struct{}  `ddb:"table=guests,ttl=ends,shards='2,3',shardby=ID"`
+		Inn   string    `ddb:"pk=INN#{Inn}#{shard}"`
+		ID    string    `ddb:"sk=G#{ID}#HEAD"`
+		Email string    `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
+		Name  string    `ddb:"sk=G#{ID}#HEAD"`
+		Ends  time.Time `ddb:"sk=G#{ID}#HEAD,ttl,all"`
+		Bags  []bag     `ddb:"sk=G#{^ID}#BAG#{N:02}"`
 	}
 	guestLate struct {
-		_     struct{} `ddb:"table=guests,shards='3,2',shardby=ID"`
-		Inn   string   `ddb:"pk=INN#{Inn}#{shard}"`
-		ID    string   `ddb:"sk=G#{ID}#HEAD"`
-		Email string   `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
-		Name  string   `ddb:"sk=G#{ID}#HEAD"`
-		Bags  []bag    `ddb:"sk=G#{^ID}#BAG#{N:02}"`
+		_     struct{}  `ddb:"table=guests,ttl=ends,shards='3,2',shardby=ID"`
+		Inn   string    `ddb:"pk=INN#{Inn}#{shard}"`
+		ID    string    `ddb:"sk=G#{ID}#HEAD"`
+		Email string    `ddb:"sk=G#{ID}#HEAD,unique,as='guest#email'"`
+		Name  string    `ddb:"sk=G#{ID}#HEAD"`
+		Ends  time.Time `ddb:"sk=G#{ID}#HEAD,ttl,all"`
+		Bags  []bag     `ddb:"sk=G#{^ID}#BAG#{N:02}"`
 	}
 	bag struct{ N int }
 
@@ -215,6 +221,44 @@ func TestIndependentInsertsCheckTheOtherShard(t *testing.T) {
 	for id, n := range ids {
 		if n != 1 {
 			t.Errorf("%s exists %d times", id, n)
+		}
+	}
+}
+
+// An update by a lookup adds an element while the number of shards changes: one check of the root item serves both.
+func TestUpdatesByLookupAddItemsWhileShardsChange(t *testing.T) {
+	for _, o := range [][]mapper.WriteOption{nil, {mapper.CheckRoot()}, {mapper.CheckLoaded()}, {mapper.ExactlyOnce()}} {
+		table := testengine.Table(t, "PK:S", "SK:S")
+		early, late := newLobby[guestEarly](t, table), newLobby[guestLate](t, table)
+		for n := range 6 {
+			email := fmt.Sprint("e", n)
+			must(t, early.insert(guest{Inn: "i", ID: fmt.Sprint(n), Email: email}))
+			must(t, late.update(email, func(v *guest) { v.Bags = append(v.Bags, bag{1}) }, o...))
+			must(t, early.update(email, func(v *guest) { v.Bags = append(v.Bags, bag{2}) }, mapper.Move()))
+			if g := late.find(email); g == nil || len(g.Bags) != 2 {
+				t.Errorf("%d: %+v", n, g)
+			}
+		}
+	}
+}
+
+// An insert on another shard deletes the expired root item whose value it takes: a late save cannot restore that one,
+// and verify finds no fault.
+func TestInsertsOnAnotherShardDeleteTheExpiredOwner(t *testing.T) {
+	for name, o := range map[string][]mapper.WriteOption{"at once": nil, "staged": {mapper.Staged()}} {
+		table := testengine.Table(t, "PK:S", "SK:S")
+		early, late := newLobby[guestEarly](t, table), newLobby[guestLate](t, table)
+		for n := range 6 {
+			g := guest{Inn: "i", ID: fmt.Sprint(n), Email: fmt.Sprint("e", n), Ends: time.Now().Add(-time.Hour)}
+			must(t, early.insert(g))
+			g.Ends = time.Time{}
+			must(t, late.insert(g, o...))
+			if n%2 == 0 {
+				must(t, late.update(g.Email, func(v *guest) { v.Email += "x" }))
+			}
+		}
+		if r := kit.Must(unique.Verify(late.ctx, late.m))(t); !r.Verified() || r.Entities != 6 || r.Guarded != 6 {
+			t.Errorf("%s: %+v", name, r)
 		}
 	}
 }

@@ -252,7 +252,7 @@ func (x *Operation) moved(ctx context.Context, t *Tally) bool {
 		if s.env == nil || x.atomic && !slices.Contains(x.sent[i].Writes, o.Requests[0]) {
 			continue // a raw request, or of another part
 		}
-		d := aDelete{missing: o.Requests[0], blind: s.options.Blind}
+		d := aDelete{missing: o.Requests[0], blind: s.options.Blind, sought: s.sought}
 		if s.saves {
 			d.sel, d.loaded = s.entity.Selection, s.entity.Root()
 		} else {
