@@ -65,7 +65,9 @@ func reservedPlace(t *item.Table, pk, sk string) item.Place {
 }
 
 // IsGuard reports whether a partition key is that of a guard.
-func IsGuard(pk key.Scalar) bool { return pk.Type == 'S' && strings.HasPrefix(pk.Text, schema.GuardPrefix) }
+func IsGuard(pk key.Scalar) bool {
+	return pk.Type == 'S' && strings.HasPrefix(pk.Text, schema.GuardPrefix)
+}
 
 // GuardTable returns the table of the guards of a unique value.
 func (m *Model) GuardTable(u *schema.Unique) *item.Table {
