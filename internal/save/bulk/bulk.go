@@ -350,7 +350,7 @@ func (l *Load) resolveExisting(ctx context.Context, o *outcome) error {
 	}
 	errs, err := l.Existing(ctx, items, stored, &o.t)
 	for j, n := range at {
-		if err == nil {
+		if o.Errs[n] = err; j < len(errs) {
 			o.Errs[n] = errs[j]
 		}
 	}
@@ -361,6 +361,12 @@ func (l *Load) resolveExisting(ctx context.Context, o *outcome) error {
 func (l *Load) took(ctx context.Context, o *outcome) error {
 	l.Tally.AddAll([]write.Tally{o.t})
 	if o.err != nil {
+		for n, i := range o.batch { // what was saved before the error counts
+			if o.Answer != nil && i.of.left > 0 && errors.Is(o.Errs[n], ErrWhole) {
+				l.Sent += i.of.Alone
+				l.end(i.of, nil)
+			}
+		}
 		return o.err
 	}
 	l.throttled = nil

@@ -258,7 +258,7 @@ var errSameLoad = errors.New("this load wrote the item before, and it has change
 	"key twice: the item is left unchanged")
 
 // existing resolves blocked items. Items of this load are done. Other entities are saved by themselves,
-// because a save knows which items it may replace.
+// because a save knows which items it may replace. With an error it returns the results before it.
 func (x *Job) existing(ctx context.Context, items []*Item, stored []item.Attributes, t *write.Tally) ([]error, error) {
 	if err := x.look(ctx, items, stored, t); err != nil {
 		return nil, err
@@ -275,7 +275,7 @@ func (x *Job) existing(ctx context.Context, items []*Item, stored []item.Attribu
 		default:
 			errs[n] = i.of.saveOnce(func() error { return x.save(ctx, i.of, t) })
 			if err := errs[n]; !errors.Is(err, ErrWhole) && !ofEntity(err) {
-				return nil, err
+				return errs[:n], err
 			}
 		}
 	}

@@ -2,6 +2,8 @@ package operation_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -100,5 +102,22 @@ func TestPassesReportTheEntitiesThatTheyDelete(t *testing.T) {
 	r := kit.Must(unique.Run(ctx, playersOf(t, table, kit.Client(t, f, 3))))(t)
 	if r.Expired != 0 || r.Duplicates != 1 {
 		t.Errorf("two live entities have the value: %+v", r)
+	}
+}
+
+// The report of a bulk load that ends early counts the entities that were saved by themselves in the last batch.
+func TestBulkLoadsThatEndCountWhatTheySaved(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
+	f := kit.AtRequest("TransactWriteItems", 30, cancel)
+	var all []player
+	for i := range 60 {
+		all = append(all, player{ID: fmt.Sprint(i), Email: fmt.Sprint(i)})
+	}
+	r, err := playersOf(t, table, kit.Client(t, f, 1)).BulkLoad(ctx, mapper.NoErrors(slices.Values(all)),
+		mapper.Concurrency(1))
+	if got := len(guardKeys(t, table)); err == nil || got < 29 || r.Entities != got || r.Items != got {
+		t.Errorf("%d entities are stored, the report has %+v: %v", got, r, err)
 	}
 }
