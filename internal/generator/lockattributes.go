@@ -187,7 +187,12 @@ func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 	}
 	stays := fmt.Sprintf("the attribute %q (of %s) is deleted from the item %s: stored values remain, but are not "+
 		"read", a.Name, a.Field, x.was.Name)
-	if b := x.renamed(a); b != nil {
+	if b := x.renamed(a); b != nil && guarded(x.now, b.Name) && x.is.Root {
+		return &contradiction{
+			x.is.Name, b.Field, stays, fmt.Sprintf("if its values are now in %s, keep the name of the attribute, since a unique "+
+				"value has it: dynamodbav:%q; %s", b.Field, a.Name, orAccept),
+		}
+	} else if b != nil {
 		return &contradiction{
 			x.is.Name, b.Field, stays,
 			fmt.Sprintf("if its values are now in %s, add was=%s to its ddb tag; %s", b.Field, a.Name, orAccept),

@@ -16,11 +16,13 @@ func lostUniques(old, now schema.Layout) map[string]string {
 	for _, was := range old.Unique {
 		i := slices.IndexFunc(now.Unique, func(u schema.LayoutUnique) bool { return u.Name == was.Name })
 		if i < 0 {
-			of := func(u schema.LayoutUnique) bool { return len(sharedNames(now, was, u)) == len(u.Attributes) }
+			of := func(u schema.LayoutUnique) bool {
+				return slices.Equal(slices.Sorted(slices.Values(u.Attributes)), slices.Sorted(slices.Values(was.Attributes)))
+			}
 			j := slices.IndexFunc(now.Unique, of)
 			switch {
 			case j < 0:
-			case sameParts(now, was, now.Unique[j]):
+			case slices.Equal(now.Unique[j].Attributes, was.Attributes):
 				out[now.Unique[j].Name] = fmt.Sprintf("its guards would be named %s, so that no lookup finds them: "+
 					"add "+
 					"as='%s' to its tag", now.Unique[j].Name, was.Name)
@@ -33,7 +35,7 @@ func lostUniques(old, now schema.Layout) map[string]string {
 		}
 		u := now.Unique[i]
 		a, b := describeUnique(was), describeUnique(u)
-		if !sameParts(now, was, u) || !slices.Equal(was.Forms, u.Forms) || was.Table != u.Table {
+		if !slices.Equal(was.Attributes, u.Attributes) || !slices.Equal(was.Forms, u.Forms) || was.Table != u.Table {
 			out[u.Name] = fmt.Sprintf("the guards of %s were made of %s, and would be made of %s: run itemize gen "+
 				"-accept ./..., deploy it, and run itemize unique run and verify", u.Name, a, b)
 		}
@@ -82,38 +84,9 @@ func (p *Package) uniques(m *Model, was *schema.Layout, now schema.Layout) (out 
 	return out
 }
 
-// sameParts reports whether two unique values consist of the same attributes, which may have new names.
-func sameParts(now schema.Layout, was, u schema.LayoutUnique) bool {
-	return slices.Equal(sharedNames(now, was, u), was.Attributes)
-}
-
-// sharedNames returns the attributes of a unique value that another one has too, by their names in that one, nil if the
-// numbers of attributes differ.
-func sharedNames(now schema.Layout, was, u schema.LayoutUnique) (all []string) {
-	if len(was.Attributes) != len(u.Attributes) {
-		return nil
-	}
-	for _, name := range u.Attributes {
-		for _, old := range append([]string{name}, formerNames(now, name)...) {
-			if slices.Contains(was.Attributes, old) {
-				all = append(all, old)
-				break
-			}
-		}
-	}
-	return all
-}
-
-// formerNames returns the names that an attribute of the root item had before.
-func formerNames(l schema.Layout, name string) []string {
-	for _, it := range l.Items {
-		for _, a := range it.Attributes {
-			if it.Root && a.Name == name {
-				return a.Was
-			}
-		}
-	}
-	return nil
+// guarded reports whether an attribute of the root item is a part of a unique value.
+func guarded(l schema.Layout, name string) bool {
+	return slices.ContainsFunc(l.Unique, func(u schema.LayoutUnique) bool { return slices.Contains(u.Attributes, name) })
 }
 
 // describeUnique describes how a unique value is compared.

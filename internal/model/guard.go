@@ -90,7 +90,7 @@ func (m *Model) NameGuardTable(declared, name string) {
 func (m *Model) Guard(u *schema.Unique, root item.Attributes) (at item.Place, ok bool, err error) {
 	var texts []string
 	for n, i := range u.Attributes {
-		text, err := m.normal(u, i, stored(m.Root().Attributes[i], root))
+		text, err := m.normal(u, i, root[m.Root().Attributes[i].Name])
 		if err != nil {
 			return at, false, m.ValueErrorf(m.Schema.Guarded(u)[n].Value.Name, "%w", err)
 		}
@@ -110,19 +110,6 @@ func (m *Model) Guard(u *schema.Unique, root item.Attributes) (at item.Place, ok
 		return at, false, m.ValueErrorf(m.Schema.Guarded(u)[0].Value.Name, "its guard: %w", err)
 	}
 	return at, true, nil
-}
-
-// stored returns the value of an attribute in an item, also under a former name.
-func stored(a *schema.Attribute, in item.Attributes) types.AttributeValue {
-	if v := in[a.Name]; v != nil {
-		return v
-	}
-	for _, name := range a.Was {
-		if v := in[name]; v != nil {
-			return v
-		}
-	}
-	return nil
 }
 
 // escaped escapes a text as keys do, with the delimiter #.
@@ -375,9 +362,7 @@ func (m *Model) SameEntity(a, b item.Place) bool {
 // UniqueValues returns the parts of a unique value as a root item stores them.
 func (m *Model) UniqueValues(u *schema.Unique, root item.Attributes) (all []item.Assignment) {
 	for n, a := range m.Schema.Guarded(u) {
-		for _, name := range append([]string{a.Name}, a.Was...) {
-			all = append(all, item.Assignment{Name: name, Index: u.Attributes[n], Value: root[name]})
-		}
+		all = append(all, item.Assignment{Name: a.Name, Index: u.Attributes[n], Value: root[a.Name]})
 	}
 	return all
 }

@@ -237,6 +237,9 @@ func (a *Attribute) notUnique() (text, cure string) {
 		return "its value may be stored outside of the item", "remove chunk and s3="
 	case a.Large != nil:
 		return "it is compressed", "remove compress="
+	case len(a.Was) > 0:
+		return "programs with the old name in was= would take its values for free", "keep the attribute's name, with " +
+			"dynamodbav:\"oldName\""
 	case t.Normal:
 		return "", ""
 	case t.WrongNormal:

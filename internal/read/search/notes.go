@@ -102,18 +102,11 @@ func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *
 	return nil
 }
 
-// compares reports whether a note is about the attributes and the forms of a value. Attributes may have new names.
+// compares reports whether a note is about the attributes and the forms of a value.
 func (n *Notes) compares(u *schema.Unique, found *note) bool {
 	is := n.of(u)
-	if !slices.Equal(found.Forms, is.Forms) || found.Table != is.Table || len(found.Attributes) != len(u.Attributes) {
-		return false
-	}
-	for i, a := range n.Model.Schema.Guarded(u) {
-		if name := found.Attributes[i]; name != a.Name && !slices.Contains(a.Was, name) {
-			return false
-		}
-	}
-	return true
+	return slices.Equal(found.Forms, is.Forms) && found.Table == is.Table &&
+		slices.Equal(found.Attributes, is.Attributes)
 }
 
 func (n *Notes) know(u *schema.Unique) {
