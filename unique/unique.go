@@ -145,7 +145,7 @@ func Verify[T any](ctx context.Context, m *mapper.Mapper[T], options ...Option) 
 type Client = adoption.Client
 
 // Drop deletes the note and the guards of a unique value that no program has any more. name is the name of the value in
-// its guards: the model and the attribute, such as User#email. It costs a scan of the table, a WCU for each KB of
+// its guards: the model and the attribute, such as User#Email. It costs a scan of the table, a WCU for each KB of
 // each guard, and one for the note.
 func Drop(ctx context.Context, c Client, table Table, name string, options ...Option) (*Report, error) {
 	s := settingsOf(options)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -101,8 +103,9 @@ var uniqueHelp = map[string]help{
 	"drop": {
 		"unique drop", "TABLE NAME", "Delete the note and the guards of a unique value from a table. NAME is the " +
 			"name in the " +
-			"lock file, such\nas User#email. First deploy all programs without the tag.",
-		[]string{"unique drop prod-users User#email"},
+			"lock file, such\nas User#Email. First deploy all programs without the tag. Call it in the module of the models: it refuses a\nvalue " +
+			"that one still has.",
+		[]string{"unique drop prod-users User#Email"},
 	},
 }
 
@@ -118,8 +121,11 @@ func (c *command) uniquePass(word string, args []string) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	if word != "run" && a.from != "" {
-		return usagef("-from is for run: %s reads the whole table", word)
+	switch {
+	case word == "plan" && a.from != "":
+		return usagef("-from is for run: plan reads a sample")
+	case word == "verify" && a.from != "":
+		return usagef("-from is for run: verify reads the whole table")
 	}
 	e, err := c.uniqueModel(a.model, patterns(f), *tags, *asJSON)
 	if err != nil {
@@ -197,7 +203,7 @@ func (c *command) uniqueDone(word string, r *adoption.Report, found faults, asJS
 			faults
 		}{r, found}
 		err = errors.Join(err, enc.Encode(all))
-	} else {
+	} else if err == nil || r.Items > 0 {
 		c.uniqueReport(word, r)
 	}
 	switch {
@@ -294,9 +300,23 @@ func (c *command) uniqueModel(name string, packages []string, tags string, asJSO
 	return e, nil
 }
 
-// refuseUsed refuses to drop a value that a model in the working directory has.
+// refuseUsed refuses to drop a value that a model in the module of the working directory has.
 func (c *command) refuseUsed(name string) error {
-	loaded, _ := generator.Load(c.ctx, generator.Config{Dir: c.dir}, "./...") // it may be called without models, too
+	at := c.dir
+	for {
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			break
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			break
+		}
+		at = up
+	}
+	loaded, err := generator.Load(c.ctx, generator.Config{Dir: at}, "./...") // it may be called without models, too
+	if err != nil || !slices.ContainsFunc(loaded, func(p *generator.Package) bool { return len(p.Models) > 0 }) {
+		c.note("no model was found here: whether one still has " + name + " was not checked")
+	}
 	for _, p := range loaded {
 		for _, m := range p.Models {
 			if m.Schema == nil {
@@ -327,7 +347,7 @@ func (c *command) uniqueDrop(args []string) error {
 		return err
 	}
 	if len(rest) != 2 || strings.Count(rest[1], "#") != 1 {
-		return usagef("write itemize unique drop TABLE NAME, such as itemize unique drop users User#email")
+		return usagef("write itemize unique drop TABLE NAME, such as itemize unique drop users User#Email")
 	}
 	if err := c.refuseUsed(rest[1]); err != nil {
 		return err

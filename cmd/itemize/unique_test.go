@@ -133,4 +133,18 @@ func TestUnique(t *testing.T) {
 		"Team")...)
 	call(exitFaults, "choose one by -model")(append([]string{"unique", "run"}, where[:2]...)...)
 	call(exitUsage, "such as itemize unique drop")("unique", "drop", "clubs")
+	call(exitUsage, "plan reads a sample")(pass("plan", "-from", "x")...)
+	var out bytes.Buffer
+	if got := run(ctx, pass("run", "-from", "x"), dir, &out, &out); got == exitOK ||
+		strings.Contains(out.String(), "itemize unique verify") {
+		t.Errorf("an invalid place to continue at: %d, %s", got, &out)
+	}
+	// Another folder of the module shows its models too.
+	below := filepath.Join(dir, "below")
+	if err := os.Mkdir(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(ctx, []string{"unique", "drop", "-endpoint", engine.Endpoint, clubs, "Guild#Name"}, below, &out, &out); got == exitOK || !strings.Contains(out.String(), "clubs.Guild.Name is unique") {
+		t.Errorf("drop in a folder of the module: %d, %s", got, &out)
+	}
 }

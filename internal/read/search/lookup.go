@@ -12,6 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/internal/save/staging"
 	"github.com/itemize/itemize/internal/save/write"
 )
 
@@ -52,11 +53,13 @@ func (e *Engine) GuardOf(l *selection.Lookup) (u *schema.Unique, at item.Place, 
 	return u, at, err
 }
 
-// unowned returns the error of a value without an owner.
-func (e *Engine) unowned(u *schema.Unique, at item.Place) error {
+// unowned returns the error of a value without an owner. pending is the unfinished operation on the last one.
+func (e *Engine) unowned(u *schema.Unique, pending string) error {
 	name := e.Model.Schema.Root.Table.Name
 	fields := strings.ReplaceAll(e.Model.Schema.FieldNames(u), ",", ", ")
-	return &NotFound{Name: "an entity with this " + fields, Root: item.Place{Table: &item.Table{Name: name}}}
+	return &NotFound{
+		Name: "an entity with this " + fields, Pending: pending, Root: item.Place{Table: &item.Table{Name: name}},
+	}
 }
 
 // Look finds the entity of a lookup. find reads a selection of the entity, strongly consistent or not, and returns its
@@ -72,6 +75,7 @@ func (e *Engine) Look(ctx context.Context, sel selection.Selection, o read.Optio
 		return err
 	}
 	var last item.Attributes // of a strongly consistent read
+	pending := ""
 	for try := range lookups {
 		if try > 1 {
 			if err := request.Pause(ctx, try-1); err != nil {
@@ -98,8 +102,11 @@ func (e *Engine) Look(ctx context.Context, sel selection.Selection, o read.Optio
 			if e.owns(u, at, *owner, root) {
 				return nil
 			}
+			if root != nil && attr.Same(root.Header.Incarnation, owner.Incarnation) {
+				pending = staging.Pending(root)
+			}
 		case o.Strong:
-			return e.unowned(u, at)
+			return e.unowned(u, pending)
 		}
 		if o.Strong {
 			last = guard

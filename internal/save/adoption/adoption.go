@@ -395,7 +395,7 @@ func (p *Pass) duplicate(u *schema.Unique, root, owner item.Place) {
 // finds one, it removes the notes.
 func (p *Pass) Verify(ctx context.Context) (*Report, error) {
 	if p.Write || p.From != "" {
-		return &p.report, errors.New("verify compares the whole table: leave out what continues an earlier pass")
+		return &p.report, errors.New("Verify compares the whole table: leave Resume out")
 	}
 	r, err := p.Run(ctx)
 	if err != nil {
@@ -420,7 +420,7 @@ func (p *Pass) Verify(ctx context.Context) (*Report, error) {
 func (p *Pass) Drop(ctx context.Context, table *item.Table, name string) (*Report, error) {
 	if model, value, ok := strings.Cut(name, "#"); !ok || model == "" || value == "" || strings.Contains(value, "#") {
 		return &p.report, fmt.Errorf("%q is not the name of a unique value: write the model and the attribute, such as "+
-			"User#email, as the lock file has it", name)
+			"User#Email, as the lock file has it", name)
 	}
 	if err := p.resume(); err != nil {
 		return &p.report, err

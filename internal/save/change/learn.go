@@ -48,7 +48,15 @@ func (x *Patch) RequireRoot() (*Change, error) {
 func (x *Patch) RequireOwner(values []item.Assignment) {
 	ch := x.root()
 	ch.owner = write.Values(values)
-	ch.where = append(ch.where, where{ch.owner, func(item.Attributes) error { return errLookup }, false})
+	differs := func(stored item.Attributes) bool {
+		return slices.ContainsFunc(values, func(a item.Assignment) bool { return !attr.Same(stored[a.Name], a.Value) })
+	}
+	ch.where = append(ch.where, where{ch.owner, func(stored item.Attributes) error {
+		if differs(stored) {
+			return errLookup
+		}
+		return nil
+	}, false})
 	ch.learn(ch.knowledge)
 }
 

@@ -58,8 +58,8 @@ func DeleteOwned(env *Env, owned *search.Owned) (Part, error) {
 
 func newRemoveOwner(env *Env, owned *search.Owned, o Options) (*remove, error) {
 	if !owned.Whole {
-		return nil, env.Model.Errorf("a lookup deletes a whole entity: load the entity to delete a part of it by " +
-			"its key")
+		return nil, env.Model.Errorf("a lookup deletes a whole entity: use the patch Delete of the item, or load " +
+			"the entity and delete the part by its key")
 	}
 	p, err := newRemove(env, owned.Selection, nil, o)
 	if err == nil {

@@ -2,6 +2,7 @@ package operation_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -119,5 +120,19 @@ func TestBulkLoadsThatEndCountWhatTheySaved(t *testing.T) {
 		mapper.Concurrency(1))
 	if got := len(guardKeys(t, table)); err == nil || got < 29 || r.Entities != got || r.Items != got {
 		t.Errorf("%d entities are stored, the report has %+v: %v", got, r, err)
+	}
+}
+
+// A lookup of an entity that has expired says so, as a load by its key does.
+func TestLookupsSayThatTheOwnerHasExpired(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := playersOf(t, testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client())
+	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "a", Ends: time.Now().Add(-time.Minute)})))(t)
+	for email, pending := range map[string]bool{"a": true, "b": false} {
+		var missing *mapper.NotFoundError
+		if _, err := m.Load(ctx, byEmail(email)); !errors.As(err, &missing) || (missing.Pending != "") != pending {
+			t.Errorf("%s: %v", email, err)
+		}
 	}
 }
