@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -139,7 +140,11 @@ func (a *stores) refuseUnknown(models ...*schema.Entity) error {
 	}{{"table", a.tables, tables}, {"bucket", a.buckets, buckets}} {
 		slices.Sort(x.names)
 		for name := range x.renamed {
-			if !slices.Contains(x.names, name) {
+			switch {
+			case len(x.names) == 0:
+				return fmt.Errorf("-%s %s: %s has no %ss: leave it out", x.word, name, strings.Join(named, ", "),
+					x.word)
+			case !slices.Contains(x.names, name):
 				return fmt.Errorf("-%s %s: %s has no %s of that name, only %s", x.word, name,
 					strings.Join(named, ", "), x.word, strings.Join(slices.Compact(x.names), ", "))
 			}
@@ -235,7 +240,7 @@ func (c *command) one(k modelKind, name string, packages []string, tags string, 
 		if is {
 			all = append(all, full)
 		}
-		if name == "" || name == found[full].Name || name == full {
+		if name == "" || name == found[full].Name || name == full || name == path.Base(full) {
 			if named = append(named, full); is {
 				names = append(names, full)
 			}

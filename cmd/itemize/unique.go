@@ -103,7 +103,8 @@ var uniqueHelp = map[string]help{
 	"drop": {
 		"unique drop", "TABLE NAME", "Delete the note and the guards of a unique value from a table. NAME is the " +
 			"name in the " +
-			"lock file, such\nas User#Email. First deploy all programs without the tag. Call it in the module of the models: it refuses a\nvalue " +
+			"lock file, such\nas User#Email. First deploy all programs without the tag. Call it in the module of " +
+			"the models: it refuses a\nvalue " +
 			"that one still has.",
 		[]string{"unique drop prod-users User#Email"},
 	},
@@ -173,7 +174,8 @@ func (c *command) uniquePass(word string, args []string) error {
 	p.OnProgress = func(r adoption.Report) {
 		if now := time.Now(); now.Sub(shown) > 2*time.Second {
 			shown = now
-			c.note(fmt.Sprintf("%d items, %d entities, %d guards written", r.Items, r.Entities, r.Written))
+			c.note(fmt.Sprintf("%s, %s, %s written", plural(r.Items, "item"), plural(r.Entities, "entity"),
+				plural(r.Written, "guard")))
 		}
 	}
 	p.Write = word == "run"
@@ -219,26 +221,27 @@ func (c *command) uniqueDone(word string, r *adoption.Report, found faults, asJS
 func (c *command) uniqueReport(word string, r *adoption.Report) {
 	printf := func(format string, args ...any) { fmt.Fprintf(c.stdout, format+"\n", args...) }
 	if word == "drop" {
-		printf("%d items read, %d guards deleted: about %v RCU, %v WCU", r.Items, r.Written, r.RCU.Expected,
-			r.WCU.Expected)
+		printf("%s read, %s deleted: about %v RCU, %v WCU", plural(r.Items, "item"), plural(r.Written, "guard"),
+			r.RCU.Expected, r.WCU.Expected)
 		if r.Written == 0 && r.Next == "" {
 			printf("the table has no guards of that name: the lock file has the names")
 		}
 	} else {
-		printf("%d items, %d entities, %d values with a guard", r.Items, r.Entities, r.Guarded)
+		printf("%s, %s, %s with a guard", plural(r.Items, "item"), plural(r.Entities, "entity"),
+			plural(r.Guarded, "value"))
 	}
-	line := func(n int, text string) {
+	line := func(n int, one, text string) {
 		if n > 0 {
-			printf("  %d %s", n, text)
+			printf("  %s%s", plural(n, one), text)
 		}
 	}
 	if word == "run" {
-		line(r.Written, "guards written")
+		line(r.Written, "guard", " written")
 	}
-	line(r.Missing, "values without a guard: run itemize unique run")
-	line(r.Duplicates, "duplicates: change the value of one of the two entities, and run it again")
-	line(r.Invalid, "values that cannot be compared: store the type of the model")
-	line(r.Expired, "expired entities deleted that had the value of another one")
+	line(r.Missing, "value", " without a guard: run itemize unique run")
+	line(r.Duplicates, "duplicate", ": change the value of one of the two entities, and run it again")
+	line(r.Invalid, "value", " not comparable: store the type of the model")
+	line(r.Expired, "expired entity", " deleted, with the value of another one")
 	if word != "drop" {
 		printf("it took about %v RCU, %v WCU", r.RCU.Expected, r.WCU.Expected)
 	}

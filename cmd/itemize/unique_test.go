@@ -93,7 +93,7 @@ func TestUnique(t *testing.T) {
 	}
 	call(exitOK, "3 entities, 5 unique values", "verify: about")(pass("plan")...)
 	call(exitFaults, "5 values without a guard")(pass("verify")...)
-	call(exitFaults, "4 guards written", "1 duplicates", "has the value of GUILD#")(pass("run", "-segments", "1")...)
+	call(exitFaults, "4 guards written", "1 duplicate:", "has the value of GUILD#")(pass("run", "-segments", "1")...)
 	call(exitFaults, `"duplicates": 1`, `"field": "Name"`, `"duplicateList"`)(pass("verify", "-json")...)
 	m, err := mapper.New[Guild](engine.Client(), named)
 	if err != nil {
@@ -144,7 +144,8 @@ func TestUnique(t *testing.T) {
 	if err := os.Mkdir(below, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := run(ctx, []string{"unique", "drop", "-endpoint", engine.Endpoint, clubs, "Guild#Name"}, below, &out, &out); got == exitOK || !strings.Contains(out.String(), "clubs.Guild.Name is unique") {
+	if got := run(ctx, []string{"unique", "drop", "-endpoint", engine.Endpoint, clubs, "Guild#Name"}, below, &out,
+		&out); got == exitOK || !strings.Contains(out.String(), "clubs.Guild.Name is unique") {
 		t.Errorf("drop in a folder of the module: %d, %s", got, &out)
 	}
 }

@@ -189,7 +189,8 @@ func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 		"read", a.Name, a.Field, x.was.Name)
 	if b := x.renamed(a); b != nil && guarded(x.now, b.Name) && x.is.Root {
 		return &contradiction{
-			x.is.Name, b.Field, stays, fmt.Sprintf("if its values are now in %s, keep the name of the attribute, since a unique "+
+			x.is.Name, b.Field, stays, fmt.Sprintf("if its values are now in %s, keep the name of the attribute, "+
+				"since a unique "+
 				"value has it: dynamodbav:%q; %s", b.Field, a.Name, orAccept),
 		}
 	} else if b != nil {

@@ -17,7 +17,8 @@ func lostUniques(old, now schema.Layout) map[string]string {
 		i := slices.IndexFunc(now.Unique, func(u schema.LayoutUnique) bool { return u.Name == was.Name })
 		if i < 0 {
 			of := func(u schema.LayoutUnique) bool {
-				return slices.Equal(slices.Sorted(slices.Values(u.Attributes)), slices.Sorted(slices.Values(was.Attributes)))
+				return slices.Equal(slices.Sorted(slices.Values(u.Attributes)),
+					slices.Sorted(slices.Values(was.Attributes)))
 			}
 			j := slices.IndexFunc(now.Unique, of)
 			switch {
@@ -86,7 +87,10 @@ func (p *Package) uniques(m *Model, was *schema.Layout, now schema.Layout) (out 
 
 // guarded reports whether an attribute of the root item is a part of a unique value.
 func guarded(l schema.Layout, name string) bool {
-	return slices.ContainsFunc(l.Unique, func(u schema.LayoutUnique) bool { return slices.Contains(u.Attributes, name) })
+	return slices.ContainsFunc(l.Unique, func(u schema.LayoutUnique) bool {
+		return slices.Contains(u.Attributes,
+			name)
+	})
 }
 
 // describeUnique describes how a unique value is compared.

@@ -419,7 +419,8 @@ func (p *Pass) Verify(ctx context.Context) (*Report, error) {
 // is the name of the value in the keys of its guards.
 func (p *Pass) Drop(ctx context.Context, table *item.Table, name string) (*Report, error) {
 	if model, value, ok := strings.Cut(name, "#"); !ok || model == "" || value == "" || strings.Contains(value, "#") {
-		return &p.report, fmt.Errorf("%q is not the name of a unique value: write the model and the attribute, such as "+
+		return &p.report, fmt.Errorf("%q is not the name of a unique value: write the model and the attribute, "+
+			"such as "+
 			"User#Email, as the lock file has it", name)
 	}
 	if err := p.resume(); err != nil {

@@ -68,7 +68,10 @@ func TestDropTakesTheNameOfOneValue(t *testing.T) {
 	table := testengine.Table(t, "PK:S", "SK:S")
 	m := playersOf(t, table, client)
 	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "a", Tenant: "t", Nick: "n"})))(t)
-	for _, name := range []string{"", "player", "Email", "player#", "#Email", "player#Email#a", "~unique#player#Email"} {
+	for _, name := range []string{
+		"", "player", "Email", "player#", "#Email", "player#Email#a",
+		"~unique#player#Email",
+	} {
 		r, err := unique.Drop(ctx, client, unique.Table{Name: table, Hash: "PK", Range: "SK"}, name)
 		if err == nil || r.Items+r.Written > 0 || len(guardKeys(t, table)) != 2 {
 			t.Errorf("%q: %+v, %v", name, r, err)

@@ -227,7 +227,12 @@ func TestIndependentInsertsCheckTheOtherShard(t *testing.T) {
 
 // An update by a lookup adds an element while the number of shards changes: one check of the root item serves both.
 func TestUpdatesByLookupAddItemsWhileShardsChange(t *testing.T) {
-	for _, o := range [][]mapper.WriteOption{nil, {mapper.CheckRoot()}, {mapper.CheckLoaded()}, {mapper.ExactlyOnce()}} {
+	for _, o := range [][]mapper.WriteOption{
+		nil,
+		{mapper.CheckRoot()},
+		{mapper.CheckLoaded()},
+		{mapper.ExactlyOnce()},
+	} {
 		table := testengine.Table(t, "PK:S", "SK:S")
 		early, late := newLobby[guestEarly](t, table), newLobby[guestLate](t, table)
 		for n := range 6 {
