@@ -58,6 +58,8 @@ func (r rootState) is() bool { return r.live && !r.expired }
 // moment is the world after a request.
 type moment struct {
 	roots map[string]rootState
+	// hidden are root items that had expired when the entity was inserted on another shard.
+	hidden []rootState
 	// guards have the owner and its incarnation.
 	guards map[string]string
 }
@@ -251,6 +253,11 @@ func (x *people) look(o *personOp) {
 				x.fault("the guard of %s of %s names %q, want %q", value, id, got, want)
 			}
 		}
+		for _, r := range m.hidden {
+			if v := r.value(u); v != "" && r.live && m.guards[guardKey(u, v)] != r.place+" "+r.incarnation {
+				x.fault("an expired root item has lost the guard of %s: %+v", v, r)
+			}
+		}
 	}
 }
 
@@ -366,6 +373,11 @@ func (x *people) stored() moment {
 				x.replaced[was.place+was.incarnation] = true
 			case two && was.live:
 				is = was
+			}
+			for _, r := range []rootState{was, is} {
+				if x.replaced[r.place+r.incarnation] {
+					m.hidden = append(m.hidden, r)
+				}
 			}
 			switch {
 			case !x.replaced[is.place+is.incarnation]:
