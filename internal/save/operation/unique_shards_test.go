@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -265,5 +266,92 @@ func TestInsertsOnAnotherShardDeleteTheExpiredOwner(t *testing.T) {
 		if r := kit.Must(unique.Verify(late.ctx, late.m))(t); !r.Verified() || r.Entities != 6 || r.Guarded != 6 {
 			t.Errorf("%s: %+v", name, r)
 		}
+	}
+}
+
+// Each option with each change, by a key and by a lookup, from both programs: a call succeeds as a whole, or is refused
+// before DynamoDB refuses the request, and no entity exists twice.
+func TestOptionsOfWritesWithGuardsOnShards(t *testing.T) {
+	t.Parallel()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	early, late := newLobby[guestEarly](t, table), newLobby[guestLate](t, table)
+	n := 0
+	for _, first := range []sweeper{early, late} {
+		for _, second := range []sweeper{early, late} {
+			for option, o := range map[string][]mapper.WriteOption{
+				"none": nil, "Independent": {mapper.Independent()}, "Staged": {mapper.Staged()}, "Move": {mapper.Move()},
+				"ExactlyOnce": {mapper.ExactlyOnce()}, "CheckRoot": {mapper.CheckRoot()}, "Reindex": {mapper.Reindex()},
+				"CheckLoaded": {mapper.CheckLoaded()},
+			} {
+				for what, change := range map[string]func(*guest){
+					"nothing": func(*guest) {}, "add": func(g *guest) { g.Bags = append(g.Bags, bag{9}) },
+					"value": func(g *guest) { g.Email += "x" }, "field": func(g *guest) { g.Name = "y" },
+					"both":   func(g *guest) { g.Email, g.Bags = g.Email+"x", append(g.Bags, bag{9}) },
+					"remove": func(g *guest) { g.Bags = nil }, "empty": func(g *guest) { g.Email = "" },
+				} {
+					for _, lookup := range []bool{false, true} {
+						n++
+						g := guest{Inn: "i", ID: fmt.Sprint(n), Email: fmt.Sprint("e", n), Bags: []bag{{1}}}
+						must(t, first.insert(g))
+						name := fmt.Sprintf("%T, %T, %s, %s, by lookup %v", first, second, option, what, lookup)
+						sweep(t, name, g, second, change, lookup, o)
+					}
+				}
+			}
+		}
+	}
+	if r := kit.Must(unique.Verify(late.ctx, late.m))(t); !r.Verified() || r.Entities != n {
+		t.Errorf("%d entities: %+v", n, r)
+	}
+}
+
+// sweeper is a lobby of any program.
+type sweeper interface {
+	insert(g guest, o ...mapper.WriteOption) error
+	change(g guest, lookup bool, change func(*guest), o ...mapper.WriteOption) error
+	loaded(id string) (guest, error)
+	find(email string) *guest
+}
+
+func (l *lobby[G]) change(g guest, lookup bool, change func(*guest), o ...mapper.WriteOption) error {
+	var of query.Selection[G] = l.m.Key(g.Inn, g.ID)
+	if lookup {
+		of = l.by(g.Email)
+	}
+	return kit.Err(l.m.Update(l.ctx, of, func(v *G) error {
+		change((*guest)(unsafe.Pointer(v)))
+		return nil
+	}, o...))
+}
+
+func (l *lobby[G]) loaded(id string) (guest, error) {
+	e, err := l.m.Load(l.ctx, l.m.Key("i", id), mapper.Strong())
+	if err != nil {
+		return guest{}, err
+	}
+	return guest(e.Value), nil
+}
+
+// sweep inserts an entity again, and changes it.
+func sweep(t *testing.T, name string, g guest, l sweeper, change func(*guest), lookup bool, o []mapper.WriteOption) {
+	again, want := g, g
+	again.Email += "again"
+	if err := l.insert(again, o...); err == nil {
+		t.Errorf("%s: the entity was inserted twice", name)
+	}
+	err := l.change(g, lookup, change, o...)
+	if err == nil {
+		change(&want)
+	} else if strings.Contains(err.Error(), "ValidationException") || errors.As(err, new(*mapper.PartialError)) {
+		t.Errorf("%s: %v", name, err)
+	}
+	if got, err := l.loaded(g.ID); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: got %+v, %v, want %+v", name, got, err, want)
+	}
+	if want.Email == "" {
+		return
+	}
+	if got := l.find(want.Email); got == nil || got.ID != g.ID {
+		t.Errorf("%s: a lookup found %+v", name, got)
 	}
 }
