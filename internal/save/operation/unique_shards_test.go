@@ -276,10 +276,11 @@ func TestOptionsOfWritesWithGuardsOnShards(t *testing.T) {
 	table := testengine.Table(t, "PK:S", "SK:S")
 	early, late := newLobby[guestEarly](t, table), newLobby[guestLate](t, table)
 	n := 0
-	for _, first := range []sweeper{early, late} {
-		for _, second := range []sweeper{early, late} {
+	for _, first := range []program{early, late} {
+		for _, second := range []program{early, late} {
 			for option, o := range map[string][]mapper.WriteOption{
-				"none": nil, "Independent": {mapper.Independent()}, "Staged": {mapper.Staged()}, "Move": {mapper.Move()},
+				"none": nil, "Independent": {mapper.Independent()}, "Staged": {mapper.Staged()},
+				"Move": {mapper.Move()},
 				"ExactlyOnce": {mapper.ExactlyOnce()}, "CheckRoot": {mapper.CheckRoot()}, "Reindex": {mapper.Reindex()},
 				"CheckLoaded": {mapper.CheckLoaded()},
 			} {
@@ -294,7 +295,7 @@ func TestOptionsOfWritesWithGuardsOnShards(t *testing.T) {
 						g := guest{Inn: "i", ID: fmt.Sprint(n), Email: fmt.Sprint("e", n), Bags: []bag{{1}}}
 						must(t, first.insert(g))
 						name := fmt.Sprintf("%T, %T, %s, %s, by lookup %v", first, second, option, what, lookup)
-						sweep(t, name, g, second, change, lookup, o)
+						playTwice(t, name, g, second, change, lookup, o)
 					}
 				}
 			}
@@ -305,8 +306,8 @@ func TestOptionsOfWritesWithGuardsOnShards(t *testing.T) {
 	}
 }
 
-// sweeper is a lobby of any program.
-type sweeper interface {
+// program is a lobby of any program.
+type program interface {
 	insert(g guest, o ...mapper.WriteOption) error
 	change(g guest, lookup bool, change func(*guest), o ...mapper.WriteOption) error
 	loaded(id string) (guest, error)
@@ -332,8 +333,9 @@ func (l *lobby[G]) loaded(id string) (guest, error) {
 	return guest(e.Value), nil
 }
 
-// sweep inserts an entity again, and changes it.
-func sweep(t *testing.T, name string, g guest, l sweeper, change func(*guest), lookup bool, o []mapper.WriteOption) {
+// playTwice inserts an entity again, and changes it.
+func playTwice(t *testing.T, name string, g guest, l program, change func(*guest), lookup bool,
+	o []mapper.WriteOption) {
 	again, want := g, g
 	again.Email += "again"
 	if err := l.insert(again, o...); err == nil {
