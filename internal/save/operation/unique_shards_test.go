@@ -280,7 +280,7 @@ func TestOptionsOfWritesWithGuardsOnShards(t *testing.T) {
 		for _, second := range []program{early, late} {
 			for option, o := range map[string][]mapper.WriteOption{
 				"none": nil, "Independent": {mapper.Independent()}, "Staged": {mapper.Staged()},
-				"Move": {mapper.Move()},
+				"Move":        {mapper.Move()},
 				"ExactlyOnce": {mapper.ExactlyOnce()}, "CheckRoot": {mapper.CheckRoot()}, "Reindex": {mapper.Reindex()},
 				"CheckLoaded": {mapper.CheckLoaded()},
 			} {
@@ -335,7 +335,8 @@ func (l *lobby[G]) loaded(id string) (guest, error) {
 
 // playTwice inserts an entity again, and changes it.
 func playTwice(t *testing.T, name string, g guest, l program, change func(*guest), lookup bool,
-	o []mapper.WriteOption) {
+	o []mapper.WriteOption,
+) {
 	again, want := g, g
 	again.Email += "again"
 	if err := l.insert(again, o...); err == nil {
