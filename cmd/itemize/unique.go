@@ -104,8 +104,7 @@ var uniqueHelp = map[string]help{
 		"unique drop", "TABLE NAME", "Delete the note and the guards of a unique value from a table. NAME is the " +
 			"name in the " +
 			"lock file, such\nas User#Email. First deploy all programs without the tag. Call it in the module of " +
-			"the models: it refuses a\nvalue " +
-			"that one still has.",
+			"the models: it refuses a\nvalue that one still has.",
 		[]string{"unique drop prod-users User#Email"},
 	},
 }
@@ -327,8 +326,7 @@ func (c *command) refuseUsed(name string) error {
 			}
 			if i := slices.IndexFunc(m.Schema.Uniques, func(u *schema.Unique) bool { return u.Name == name }); i >= 0 {
 				return fmt.Errorf("%s.%s.%s is unique, and its guards are named %s: remove unique from its tag, "+
-					"and deploy "+
-					"that first", p.Path, m.Schema.Name, m.Schema.FieldNames(m.Schema.Uniques[i]), name)
+					"and deploy that first", p.Path, m.Schema.Name, m.Schema.FieldNames(m.Schema.Uniques[i]), name)
 			}
 		}
 	}

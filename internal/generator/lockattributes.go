@@ -190,8 +190,7 @@ func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 	if b := x.renamed(a); b != nil && guarded(x.now, b.Name) && x.is.Root {
 		return &contradiction{
 			x.is.Name, b.Field, stays, fmt.Sprintf("if its values are now in %s, keep the name of the attribute, "+
-				"since a unique "+
-				"value has it: dynamodbav:%q; %s", b.Field, a.Name, orAccept),
+				"since a unique value has it: dynamodbav:%q; %s", b.Field, a.Name, orAccept),
 		}
 	} else if b != nil {
 		return &contradiction{

@@ -25,12 +25,11 @@ func lostUniques(old, now schema.Layout) map[string]string {
 			case j < 0:
 			case slices.Equal(now.Unique[j].Attributes, was.Attributes):
 				out[now.Unique[j].Name] = fmt.Sprintf("its guards would be named %s, so that no lookup finds them: "+
-					"add "+
-					"as='%s' to its tag", now.Unique[j].Name, was.Name)
+					"add as='%s' to its tag", now.Unique[j].Name, was.Name)
 			default:
 				out[now.Unique[j].Name] = fmt.Sprintf("the guards of %s would have the parts in another order, so "+
-					"that no "+
-					"lookup finds them: keep the order %s in unique=", was.Name, strings.Join(was.Attributes, ","))
+					"that no lookup finds them: keep the order %s in unique=",
+					was.Name, strings.Join(was.Attributes, ","))
 			}
 			continue
 		}
@@ -67,19 +66,16 @@ func (p *Package) uniques(m *Model, was *schema.Layout, now schema.Layout) (out 
 		case has(*was, u.Name):
 		case was.Model == "":
 			p.Notes = append(p.Notes, p.contradiction(m, of, "it is unique: lookups work when itemize unique "+
-				"verify has "+
-				"succeeded once"))
+				"verify has succeeded once"))
 		default:
 			p.Notes = append(p.Notes, p.contradiction(m, of, "it is unique now: deploy all programs, then call "+
-				"itemize "+
-				"unique run and verify"))
+				"itemize unique run and verify"))
 		}
 	}
 	for _, u := range was.Unique {
 		if !has(now, u.Name) && len(out) == 0 {
 			p.Notes = append(p.Notes, p.contradiction(m, contradiction{}, fmt.Sprintf("%s is not unique any more: "+
-				"when all "+
-				"programs are deployed, itemize unique drop deletes its guards", u.Name)))
+				"when all programs are deployed, itemize unique drop deletes its guards", u.Name)))
 		}
 	}
 	return out
@@ -88,8 +84,7 @@ func (p *Package) uniques(m *Model, was *schema.Layout, now schema.Layout) (out 
 // guarded reports whether an attribute of the root item is a part of a unique value.
 func guarded(l schema.Layout, name string) bool {
 	return slices.ContainsFunc(l.Unique, func(u schema.LayoutUnique) bool {
-		return slices.Contains(u.Attributes,
-			name)
+		return slices.Contains(u.Attributes, name)
 	})
 }
 
