@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/kit"
@@ -15,14 +16,17 @@ import (
 	"github.com/itemize/itemize/unique"
 )
 
-// writers write until stop is called, each with random numbers of its own.
+// writers write until stop is called, each with random numbers of its own. In long runs they pause after each write:
+// a run of minutes would else find a duplicate of nearly every value.
 func writers(ctx context.Context, seed uint64, each ...func(ctx context.Context, r *rand.Rand)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	pause := time.Duration(draws.Times(0, 0, 10)) * time.Millisecond
 	var group sync.WaitGroup
 	for i, write := range each {
 		group.Go(func() {
 			for r := rand.New(rand.NewPCG(seed, uint64(i))); ctx.Err() == nil; {
 				write(ctx, r)
+				time.Sleep(pause)
 			}
 		})
 	}
@@ -92,16 +96,16 @@ func TestAdoptionWhileProgramsOfBothVersionsWrite(t *testing.T) {
 		var duplicates []unique.Duplicate
 		r := kit.Must(unique.Run(ctx, m, unique.Segments(4),
 			unique.OnDuplicate(func(d unique.Duplicate) { duplicates = append(duplicates, d) })))(t)
-		if try == 0 && stored >= 1000 {
-			t.Logf("run: %+v", r)
-		}
+		t.Logf("run %d, of %d duplicates: %+v", try, len(duplicates), r)
 		for _, d := range duplicates {
 			settle(ctx, t, m, d.Entity.Partition[len("USER#"):])
 		}
 		if len(duplicates) > 0 {
 			continue
 		}
-		if r := kit.Must(unique.Verify(ctx, m, unique.Segments(4)))(t); r.Verified() {
+		r = kit.Must(unique.Verify(ctx, m, unique.Segments(4)))(t)
+		t.Logf("verify: %+v", r)
+		if r.Verified() {
 			break
 		}
 	}
