@@ -20,7 +20,7 @@ import (
 // a run of minutes would else find a duplicate of nearly every value.
 func writers(ctx context.Context, seed uint64, each ...func(ctx context.Context, r *rand.Rand)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	pause := time.Duration(draws.Times(0, 0, 10)) * time.Millisecond
+	pause := time.Duration(draws.Times(0, 0, 100)) * time.Millisecond
 	var group sync.WaitGroup
 	for i, write := range each {
 		group.Go(func() {

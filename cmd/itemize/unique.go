@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -302,27 +303,29 @@ func (c *command) uniqueModel(name string, packages []string, tags string, asJSO
 	return e, nil
 }
 
-// refuseUsed refuses to drop a value that a model in the module of the working directory has.
-func (c *command) refuseUsed(name string) error {
+// refuseUsed refuses to drop a value that a model in the module of the working directory has, or may have.
+func (c *command) refuseUsed(name, tags string) error {
 	at := c.dir
 	for {
 		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
 			break
 		}
 		up := filepath.Dir(at)
-		if up == at {
-			break
+		if up == at { // it may be called without models, too
+			c.note("no module was found here: whether a model still has " + name + " was not checked")
+			return nil
 		}
 		at = up
 	}
-	loaded, err := generator.Load(c.ctx, generator.Config{Dir: at}, "./...") // it may be called without models, too
+	loaded, err := generator.Load(c.ctx, generator.Config{Dir: at, BuildFlags: buildFlags(tags)}, "./...")
 	if err != nil || !slices.ContainsFunc(loaded, func(p *generator.Package) bool { return len(p.Models) > 0 }) {
 		c.note("no model was found here: whether one still has " + name + " was not checked")
 	}
 	for _, p := range loaded {
 		for _, m := range p.Models {
 			if m.Schema == nil {
-				continue
+				return fmt.Errorf("the tags of %s.%s have faults, so that it may be unique: repair what itemize vet "+
+					"./... shows", p.Path, m.Name)
 			}
 			if i := slices.IndexFunc(m.Schema.Uniques, func(u *schema.Unique) bool { return u.Name == name }); i >= 0 {
 				return fmt.Errorf("%s.%s.%s is unique, and its guards are named %s: remove unique from its tag, "+
@@ -330,13 +333,31 @@ func (c *command) refuseUsed(name string) error {
 			}
 		}
 	}
-	return nil
+	// Models that other build tags show are in the lock files too.
+	return filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != at && (strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" ||
+			d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.Name() != generator.LockName:
+			return nil
+		}
+		locked, err := generator.LockedUniques(path)
+		if model := locked[name]; err == nil && model != "" {
+			short, _ := filepath.Rel(at, path)
+			return fmt.Errorf("%s has %s, of %s: run itemize gen after unique was removed from its tag, and with "+
+				"-accept after the model was removed", short, name, model)
+		}
+		return err
+	})
 }
 
 // uniqueDrop runs itemize unique drop.
 func (c *command) uniqueDrop(args []string) error {
 	f := c.flags(uniqueHelp["drop"])
-	asJSON := f.Bool("json", false, "print JSON")
+	asJSON, tags := f.common()
 	var a uniqueAsked
 	a.remote.flags(f)
 	a.pace(f)
@@ -350,7 +371,7 @@ func (c *command) uniqueDrop(args []string) error {
 	if len(rest) != 2 || strings.Count(rest[1], "#") != 1 {
 		return usagef("write itemize unique drop TABLE NAME, such as itemize unique drop users User#Email")
 	}
-	if err := c.refuseUsed(rest[1]); err != nil {
+	if err := c.refuseUsed(rest[1], *tags); err != nil {
 		return err
 	}
 	client, err := c.client(&a.remote, usualAttempts)

@@ -3,6 +3,8 @@ package generator
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -79,6 +81,25 @@ func (p *Package) uniques(m *Model, was *schema.Layout, now schema.Layout) (out 
 		}
 	}
 	return out
+}
+
+// LockedUniques returns the unique values of all models in a lock file, by their names, with the names of the models.
+func LockedUniques(path string) (map[string]string, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	l, err := (&Package{Dir: filepath.Dir(path)}).readLock(content)
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]string{}
+	for _, m := range l.Models {
+		for _, u := range m.Unique {
+			of[u.Name] = m.Model
+		}
+	}
+	return of, nil
 }
 
 // guarded reports whether an attribute of the root item is a part of a unique value.

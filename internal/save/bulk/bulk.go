@@ -357,16 +357,10 @@ func (l *Load) resolveExisting(ctx context.Context, o *outcome) error {
 	return err
 }
 
-// took records the results of a batch.
+// took records the results of a batch, of one that ended with an error those before that.
 func (l *Load) took(ctx context.Context, o *outcome) error {
 	l.Tally.AddAll([]write.Tally{o.t})
-	if o.err != nil {
-		for n, i := range o.batch { // what was saved before the error counts
-			if o.Answer != nil && i.of.left > 0 && errors.Is(o.Errs[n], ErrWhole) {
-				l.Sent += i.of.Alone
-				l.end(i.of, nil)
-			}
-		}
+	if o.Answer == nil {
 		return o.err
 	}
 	l.throttled = nil
@@ -376,6 +370,7 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 		}
 		switch {
 		case i.of.left == 0: // written by itself in the meantime, or abandoned
+		case o.err != nil && o.Errs[n] == o.err: // the error ended the batch before its result
 		case o.Results[n] == Written:
 			l.Sent++
 			l.Tally.WroteInBatch(i.Units, i.Entries)
@@ -394,6 +389,9 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 		default:
 			l.end(i.of, exhausted(o.Errs[n]))
 		}
+	}
+	if o.err != nil {
+		return o.err
 	}
 	return l.ended(ctx)
 }

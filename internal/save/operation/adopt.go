@@ -28,7 +28,10 @@ func NewAdoption(env *Env, u *schema.Unique, root *item.Image) *Operation {
 func (p *adopt) requests(*change.Readers) (r Requests, err error) {
 	m, f := p.env.Model, p.root
 	at, ok, err := m.Guard(p.unique, f.Attributes())
-	if err != nil || !ok {
+	if err == nil && !ok {
+		err = p.changed(change.Changed) // it has been emptied
+	}
+	if err != nil {
 		return r, err
 	}
 	w := &write.Request{
@@ -57,12 +60,14 @@ func (p *adopt) refused(ctx context.Context, _ *write.Outcome, t *Tally) (retry 
 	if err != nil {
 		return false, err
 	}
-	at := ItemConflict{Place: p.root.Place, Field: p.root.Kind.Name, What: change.Changed}
-	conflict := &Conflict{Label: p.env.Model.Label(), Items: []ItemConflict{at}}
 	if root == nil || staging.Pending(root) != "" {
-		conflict.Items[0].What = change.Deleted
-		return false, conflict
+		return false, p.changed(change.Deleted)
 	}
 	p.root = root
-	return true, conflict
+	return true, p.changed(change.Changed)
+}
+
+func (p *adopt) changed(what change.What) *Conflict {
+	at := ItemConflict{Place: p.root.Place, Field: p.root.Kind.Name, What: what}
+	return &Conflict{Label: p.env.Model.Label(), Items: []ItemConflict{at}}
 }

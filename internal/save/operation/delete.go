@@ -236,7 +236,7 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 	}
 	p.rootless = root == nil
 	switch {
-	case p.lost():
+	case p.lost(root):
 		return errOwnerChanged
 	case root != nil && root.Header.Moving():
 		at := ItemConflict{Place: root.Place, Field: root.Kind.Name, What: change.Changed}
@@ -246,8 +246,10 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 	case p.progress == unsure && root != nil && p.first != nil && p.first.Header.Incarnation == nil &&
 		(p.first.Header.Version == nil || !attr.Same(p.first.Header.Version, root.Header.Version)):
 		return &Unknown{Label: m.Label(), Items: written(change.Requests(p.changes)), Err: errNextEntity}
-	case p.progress != untouched && (root == nil ||
-		p.first != nil && !attr.Same(p.first.Header.Incarnation, root.Header.Incarnation)):
+	case p.progress != untouched && (root == nil || p.first != nil && !p.isFirst(root)):
+		if p.sought && p.progress == unsure {
+			return &Unknown{Label: m.Label(), Items: written(change.Requests(p.changes)), Err: errMoved}
+		}
 		p.progress = over // another writer deleted the rest, or inserted the next entity
 		return nil
 	case p.atomic && root != nil && root.Expired:
@@ -258,6 +260,11 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		return nil // this delete ends what another writer began, or removes what expired
 	}
 	return p.env.fault(p.env.Search.RootThere(p.Selection, root))
+}
+
+// isFirst reports whether a root item is of the entity that was read first.
+func (p *remove) isFirst(root *item.Image) bool {
+	return root != nil && p.first != nil && attr.Same(p.first.Header.Incarnation, root.Header.Incarnation)
 }
 
 // errNextEntity is the reason of an unknown outcome.

@@ -82,7 +82,7 @@ func (x *guards) plan(parts []Part, sent []Requests) ([]*write.Request, error) {
 	}
 	for _, j := range x.joined {
 		judged := x.judged[placeOf(j.At)]
-		if judged != nil && judged.left && j.Take != nil { // it was judged for a plan that left the value
+		if judged != nil && judged.left != (j.Take == nil) { // it was judged for a plan that left the value, or took it
 			delete(x.judged, placeOf(j.At))
 			judged = nil
 		}
@@ -258,6 +258,9 @@ func (x *guards) stage(ctx context.Context, of *Operation, e *staging.Entity, pl
 		return slices.Concat(x.kept(checks), held), err
 	}
 	e.Refused = func(ctx context.Context, o *write.Outcome, tally *write.Tally) ([]*write.Request, error) {
+		if own := x.without(o); slices.ContainsFunc(own.Stored, wasRefused) { // the entity exists on another shard
+			return nil, nil
+		}
 		own := Tally{Tally: *tally}
 		retry, err := x.refused(ctx, o, &own)
 		*tally = own.Tally
@@ -331,9 +334,10 @@ func (x *guards) judge(ctx context.Context, j *joinedGuard, stored item.Attribut
 		x.judged[at] = &judgment{stored: stored}
 	case j.Reserved.Replaceable(root.Attributes(), j.Now()):
 		x.judged[at] = &judgment{stored: stored, expired: root}
-	case placeOf(owner.Root) == placeOf(j.Take.Root), // the same transaction requires its state
-		j.New && j.SameEntity(owner.Root, j.Take.Root):
+	case placeOf(owner.Root) == placeOf(j.Take.Root): // the same transaction requires its state
 		x.judged[at] = &judgment{stored: stored}
+	case j.New && j.SameEntity(owner.Root, j.Take.Root): // the check of its shard refuses, unless it expires before
+		delete(x.judged, at)
 	default:
 		return false, j.taken(root)
 	}

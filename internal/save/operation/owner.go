@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/request"
@@ -42,6 +43,10 @@ func DeleteOwner(ctx context.Context, env *Env, sel selection.Selection, o Optio
 	if err := o.check(env.Model, forDelete); err != nil {
 		return err
 	}
+	if o.Independent && len(env.Model.Schema.Items) > 1 {
+		return env.Model.Errorf("a delete by a lookup requires that the entity still has the value, in the same " +
+			"transaction: leave Independent out")
+	}
 	return ByOwner(ctx, env, sel, t, func(owned *search.Owned) error {
 		p, err := newRemoveOwner(env, owned, o)
 		if err != nil {
@@ -68,12 +73,13 @@ func newRemoveOwner(env *Env, owned *search.Owned, o Options) (*remove, error) {
 	return p, err
 }
 
-// lost reports whether the entity of a lookup, which the delete has read again, does not have the value any more.
-func (p *remove) lost() bool {
-	if p.owner == nil || p.progress != untouched {
+// lost reports whether the entity of a lookup, by its root item that the delete has read again, does not have the value
+// any more, and was not deleted.
+func (p *remove) lost(root *item.Image) bool {
+	if p.owner == nil || p.progress != untouched && (!p.isFirst(root) || root.Header.Incarnation == nil) {
 		return false
 	}
-	return p.first == nil || !p.owner.Still(p.env.Model, p.first.Attributes())
+	return root == nil || !p.owner.Still(p.env.Model, root.Attributes())
 }
 
 // PatchOwner writes a patch of the entity of a lookup.

@@ -388,7 +388,7 @@ func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tal
 			return true, nil
 		}
 		own := x.guards.without(&r.Outcome)
-		if !slices.ContainsFunc(own.Stored, func(stored item.Attributes) bool { return stored != nil }) {
+		if !slices.ContainsFunc(own.Stored, wasRefused) {
 			return false, &Exhausted{x.label(), nil}
 		}
 		err := conflict(p.env, keys, &own, p.entity.Fresh)

@@ -168,8 +168,8 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 			own.Stored = make([]item.Attributes, len(own.Requests))
 		}
 		for n, r := range own.Requests {
-			if x.covered[r] != nil {
-				continue // another part has its answer
+			if x.covered[r] != nil || slices.Contains(x.guards.instead, r) {
+				continue // another request has its answer
 			}
 			if o.Stored != nil {
 				own.Stored[n] = o.Stored[at]

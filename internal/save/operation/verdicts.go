@@ -266,12 +266,15 @@ func (x *Operation) moved(ctx context.Context, t *Tally) bool {
 	return false
 }
 
+// wasRefused reports whether the condition on an item failed, by what is stored.
+func wasRefused(stored item.Attributes) bool { return stored != nil }
+
 // ask asks the parts why they were refused; the error has the reasons.
 func (x *Operation) ask(ctx context.Context, parts []partOutcome, t *Tally) (finding, error) {
 	var errs, reasons change.Faults
 	final := false
 	for _, p := range parts {
-		if !slices.ContainsFunc(p.outcome.Stored, func(a item.Attributes) bool { return a != nil }) {
+		if !slices.ContainsFunc(p.outcome.Stored, wasRefused) {
 			continue
 		}
 		switch retry, err := p.refused(ctx, &p.outcome, t); {
