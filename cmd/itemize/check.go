@@ -290,7 +290,7 @@ func (c *command) inspected(r *inspect.Report, x *inspect.Inspector) {
 	line(r.Compared, "items compared with the earlier run")
 	line(r.Values, "external values read")
 	line(r.Changing, "items that changed while they were checked: run it again to check them")
-	line(r.Own, "records, parts and notes of the library")
+	line(r.Own, "guards, records, parts and notes of the library")
 	line(r.Unowned, "guards of unique values without an owner: they are free")
 	line(r.Unknown, "items of no model")
 	line(r.NoVersion, "items without a version: a save compares old values")

@@ -198,6 +198,9 @@ func (c *command) uniqueDone(word string, r *adoption.Report, found faults, asJS
 	err error,
 ) error {
 	if asJSON {
+		if word == "verify" { // it does not continue
+			r.Next = ""
+		}
 		enc := json.NewEncoder(c.stdout)
 		enc.SetIndent("", "\t")
 		all := struct {
@@ -205,7 +208,7 @@ func (c *command) uniqueDone(word string, r *adoption.Report, found faults, asJS
 			faults
 		}{r, found}
 		err = errors.Join(err, enc.Encode(all))
-	} else if err == nil || r.Items > 0 {
+	} else if err == nil || r.Items+r.Guarded+r.Missing+r.Duplicates+r.Invalid+r.Expired > 0 {
 		c.uniqueReport(word, r)
 	}
 	switch {
@@ -262,6 +265,14 @@ func (c *command) uniquePlan(client *dynamodb.Client, table string, p *adoption.
 	out, err := client.DescribeTable(c.ctx, &dynamodb.DescribeTableInput{TableName: &table})
 	if err != nil {
 		return fmt.Errorf("the table %s cannot be described: %w", table, err)
+	}
+	for _, u := range p.Uniques {
+		if t := p.Env.Model.GuardTable(u); t.Name != table {
+			if _, err := client.DescribeTable(c.ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}); err != nil {
+				return fmt.Errorf("the table of guards %s, with the partition key PK (S), cannot be described: %w",
+					t.Name, err)
+			}
+		}
 	}
 	e, err := p.Estimate(c.ctx, int(aws.ToInt64(out.Table.ItemCount)), int(aws.ToInt64(out.Table.TableSizeBytes)))
 	if err != nil {

@@ -141,6 +141,8 @@ func (m *Model) normal(u *schema.Unique, i int, v types.AttributeValue) (text st
 			if text = at.UTC().Format(time.RFC3339Nano); at.IsZero() {
 				text = ""
 			}
+		} else if t.Numeric() { // the option string
+			text = attr.Canonical(text)
 		}
 	case *types.AttributeValueMemberN:
 		if text = attr.Canonical(v.Value); t.Time && text == zeroSeconds {
@@ -173,10 +175,10 @@ func (m *Model) normal(u *schema.Unique, i int, v types.AttributeValue) (text st
 // zeroSeconds is the zero time in epoch seconds.
 var zeroSeconds = fmt.Sprint(time.Time{}.Unix())
 
-// normalOf returns the result of the method Normal of a stored value.
+// normalOf returns the result of the method Normal of a value, as it is or will be stored.
 func (m *Model) normalOf(i int, v types.AttributeValue) (text string, err error) {
 	record, rec := m.Codec.Record(m.Root().Index), m.Codec.New()
-	if err := record.Decode(rec, i, v); err != nil {
+	if err := record.Decode(rec, i, attr.Stored(v)); err != nil {
 		return "", fmt.Errorf("the value cannot be read, so that its normal form is unknown: %w", err)
 	}
 	defer func() {
@@ -260,7 +262,8 @@ func (m *Model) SelectUnique(fields string, values []any) selection.Selection {
 	var names []string
 	for i, u := range m.Schema.Uniques {
 		name := m.Schema.FieldNames(u)
-		if names = append(names, name); name != strings.ReplaceAll(fields, " ", "") {
+		asked := strings.ReplaceAll(fields, " ", "")
+		if names = append(names, name); name != asked && u.Written != asked {
 			continue
 		}
 		if len(values) != len(u.Attributes) {
@@ -297,7 +300,8 @@ func (m *Model) setUnique(u *schema.Unique, v any, values []any) error {
 				to.Type())
 		}
 		if to.Set(is.Convert(to.Type())); isNumber(to.Kind()) &&
-			is.Equal(is) && !is.Equal(to.Convert(is.Type())) { // NaN is not equal to itself, and refused later
+			is.Equal(is) && !is.Equal(to.Convert(is.Type())) || // NaN is not equal to itself, and refused later
+			isNegative(is) != isNegative(to) { // two 64-bit integers with the same bits
 			return m.Errorf("the value of %s does not fit a %s", m.Root().Attributes[i].Value.Name, to.Type())
 		}
 	}
@@ -306,6 +310,8 @@ func (m *Model) setUnique(u *schema.Unique, v any, values []any) error {
 
 // isNumber reports whether a conversion to a kind may not keep the value.
 func isNumber(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
+
+func isNegative(v reflect.Value) bool { return v.CanInt() && v.Int() < 0 }
 
 // isSame reports whether two kinds are both of integers.
 func isSame(a, b reflect.Kind) bool {

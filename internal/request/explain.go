@@ -72,6 +72,14 @@ func Explain(ctx context.Context, client any, prefix string, tables []*item.Tabl
 	case api.ErrorCode() == "AccessDeniedException":
 		return fmt.Errorf("%s: access to %s is denied: allow the operation in the caller's IAM policy: %w", prefix,
 			which, err)
+	case (api.ErrorCode() == "ValidationException" && keySchema(api.ErrorMessage()) || wrongKeys(err)) &&
+		tables[0].Index < 0:
+		need := "the partition key " + tables[0].Hash + " (S) alone"
+		if sort := tables[0].Range; sort != "" {
+			need = "the keys " + tables[0].Hash + " and " + sort + " (S)"
+		}
+		return fmt.Errorf("%s: %s, which has items of the library alone, has other keys: create it with %s: %w",
+			prefix, which, need, err)
 	case api.ErrorCode() == "ValidationException" && keySchema(api.ErrorMessage()), wrongKeys(err):
 		return fmt.Errorf("%s: the key attributes of %s differ from the model's%s: declare them with hash= and "+
 			"range=, and with the same types: %w", prefix, which, keys(ctx, client, tables), err)

@@ -82,6 +82,34 @@ func Canonical(number string) string {
 	return number
 }
 
+// Stored returns a value as a read returns it: numbers in their canonical form. Sets, whose order no read promises, are
+// sorted.
+func Stored(v types.AttributeValue) types.AttributeValue {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberN:
+		return &types.AttributeValueMemberN{Value: Canonical(v.Value)}
+	case *types.AttributeValueMemberSS:
+		return &types.AttributeValueMemberSS{Value: slices.Sorted(slices.Values(v.Value))}
+	case *types.AttributeValueMemberNS:
+		return &types.AttributeValueMemberNS{Value: slices.Sorted(slices.Values(canonicals(v.Value)))}
+	case *types.AttributeValueMemberBS:
+		return &types.AttributeValueMemberBS{Value: slices.SortedFunc(slices.Values(v.Value), bytes.Compare)}
+	case *types.AttributeValueMemberL:
+		all := make([]types.AttributeValue, len(v.Value))
+		for i := range all {
+			all[i] = Stored(v.Value[i])
+		}
+		return &types.AttributeValueMemberL{Value: all}
+	case *types.AttributeValueMemberM:
+		all := make(map[string]types.AttributeValue, len(v.Value))
+		for name, w := range v.Value {
+			all[name] = Stored(w)
+		}
+		return &types.AttributeValueMemberM{Value: all}
+	}
+	return v
+}
+
 func canonicals(numbers []string) []string {
 	s := make([]string, len(numbers))
 	for i, n := range numbers {

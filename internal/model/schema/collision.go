@@ -9,9 +9,12 @@ import (
 )
 
 // Collision returns the contradiction of two models in one table, and its remedy, "" for none. A
-// contradiction is two items that some values could give the same key, or two keys that one table
+// contradiction is two items that some values could give the same key, also two guards, or two keys that one table
 // cannot have.
 func Collision(a, b *Entity) string {
+	if text := sameGuards(a, b); text != "" {
+		return text
+	}
 	for _, t := range a.Tables {
 		for _, u := range b.Tables {
 			if a.stored(t) != b.stored(u) {
@@ -56,6 +59,19 @@ func expiring(a, b *Entity, t, u *Table) string {
 			return fmt.Sprintf("the attribute %q of %s.%s is the TTL attribute of the table %s by %s: rename it "+
 				"(dynamodbav:\"other\"), or declare another table", a.TTL,
 				b.Label(), it.Attributes[i].Value.Name, t.Name, a.Label())
+		}
+	}
+	return ""
+}
+
+// sameGuards names a unique value of two models whose guards have the same keys, "" for none.
+func sameGuards(a, b *Entity) string {
+	for _, x := range a.Uniques {
+		for _, y := range b.Uniques {
+			if x.Name == y.Name && cmp.Or(x.Table, a.Root.Table.Name) == cmp.Or(y.Table, b.Root.Table.Name) {
+				return fmt.Sprintf("the guards of %s.%s and of %s.%s are named %s: give one another name (as=)",
+					a.Label(), a.FieldNames(x), b.Label(), b.FieldNames(y), x.Name)
+			}
 		}
 	}
 	return ""

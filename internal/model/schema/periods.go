@@ -62,12 +62,17 @@ func (b *builder) tableName(m *taggedField, o grammar.Option, t *Table) {
 		n += width - len(x.part.String())
 		text = strings.Replace(text, x.part.String(), "", 1)
 	}
+	b.checkTableName(at, o.Value, text, n)
+}
+
+// checkTableName refuses a name that no table has: of n characters, of which text is without a placeholder.
+func (b *builder) checkTableName(at place, name, text string, n int) {
 	if i := strings.IndexFunc(text, NotInTableName); i >= 0 && !strings.HasPrefix(text, "arn:") {
-		b.fault(at, "DynamoDB takes letters, digits, '_', '-' and '.'", "the table name %q contains %q", o.Value,
+		b.fault(at, "DynamoDB takes letters, digits, '_', '-' and '.'", "the table name %q contains %q", name,
 			[]rune(text[i:])[0])
 	}
 	if n < 3 || n > 255 {
-		b.fault(at, "DynamoDB takes 3 to 255 characters", "the length of the table name %q is %d", o.Value, n)
+		b.fault(at, "DynamoDB takes 3 to 255 characters", "the length of the table name %q is %d", name, n)
 	}
 }
 

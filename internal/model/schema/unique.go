@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,6 +13,8 @@ import (
 type Unique struct {
 	// Name is the model and the value in the keys of guards: User#email, or as= of the tag.
 	Name string
+	// Written are the fields as the tag names them, separated by commas.
+	Written string
 	// Attributes are the positions in Root.Attributes, in the order of the tag.
 	Attributes []int
 	// Fold reports that texts are compared without regard to case.
@@ -23,6 +26,15 @@ type Unique struct {
 
 // HasNormal reports whether values of a field of the type are compared by a method Normal.
 func (t *Type) HasNormal() bool { return t.deref().Normal }
+
+// Numeric reports whether values of the type are numbers, also if they are stored as text.
+func (t *Type) Numeric() bool {
+	switch t.Kind {
+	case Int, Uint, Float, BigInt, BigFloat:
+		return true
+	}
+	return t.Number
+}
 
 // fold is the word in unique= that is no field.
 const fold = "fold"
@@ -83,10 +95,15 @@ func (b *builder) unique(m *taggedField) {
 		return
 	}
 	names, named := []string{}, false
-	for _, name := range strings.Split(m.tag.Value("unique"), ",") {
-		switch name = strings.TrimSpace(name); name {
-		case "":
-		case fold:
+	list := strings.Split(m.tag.Value("unique"), ",")
+	for _, name := range list {
+		switch name = strings.TrimSpace(name); {
+		case name == "" && len(list) == 1:
+		case name == "", name == fold && u.Fold:
+			b.fault(at, "write each field, and fold, once, with one comma between two", "unique='%s' is not a list",
+				m.tag.Value("unique"))
+			return
+		case name == fold:
 			u.Fold = true
 		default:
 			names = append(names, name)
@@ -115,7 +132,7 @@ func (b *builder) unique(m *taggedField) {
 		return
 	}
 	b.guardTable(m, u)
-	u.Name = b.uniqueName(m, u)
+	u.Name, u.Written = b.uniqueName(m, u), cmp.Or(strings.Join(names, ","), m.goName())
 	b.e.Uniques = append(b.e.Uniques, u)
 }
 
@@ -159,6 +176,9 @@ func (b *builder) uniqueNames() {
 // guardTable refuses guards in a table whose keys cannot be text.
 func (b *builder) guardTable(m *taggedField, u *Unique) {
 	t := b.e.Root.Table
+	if u.Table != "" {
+		b.checkTableName(m.option("guards"), u.Table, u.Table, len(u.Table))
+	}
 	switch {
 	case u.Table == t.Name:
 		b.fault(m.option("guards"), "remove it", "guards=%s is the table of the root item, which has the guards anyway",
@@ -186,7 +206,9 @@ func (b *builder) uniqueNamed(m *taggedField, name string) int {
 	}
 	cure, names := "name fields of the root item "+b.e.Root.Name, []string{fold}
 	for _, a := range b.e.Root.Attributes {
-		names = append(names, a.Value.Name)
+		if names = append(names, a.Value.Name); a.Name == name { // its attribute
+			cure = "write " + a.Value.Name + ", the name of the field in Go"
+		}
 	}
 	if near := naming.Nearest(name, names); near != "" && len(name) > 2 {
 		cure = "write " + near + ", or " + cure
@@ -207,6 +229,9 @@ func (b *builder) uniqueAttribute(m *taggedField, f *Field, name string) int {
 		if it.Element() && slices.ContainsFunc(it.Elem.deref().Fields, func(o *Field) bool { return o == f }) {
 			where, cure = "it is a field of elements", "use a model of its own, whose key is the value"
 		}
+	}
+	if f.Type.deref().Spreads() {
+		cure = "add the option nested to its tag, and sk=, or name a field of it"
 	}
 	for _, k := range b.e.KeyFields {
 		if k.Field == f {

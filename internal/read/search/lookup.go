@@ -8,6 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/selection"
@@ -162,13 +163,26 @@ func (e *Engine) FindOwner(ctx context.Context, sel selection.Selection, o read.
 }
 
 // FindOwners is FindOwner of several lookups, several at a time; nil for another selection, and for a value without an
-// owner.
+// owner. It looks a value up once.
 func (e *Engine) FindOwners(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally) ([]*Found,
 	error,
 ) {
 	found, tallies := make([]*Found, len(sels)), make([]write.Tally, len(sels))
+	first, same := map[guardAt]int{}, make([]int, len(sels))
+	for i, sel := range sels {
+		if same[i] = i; sel.Lookup == nil {
+			continue
+		}
+		if u, at, err := e.GuardOf(sel.Lookup); err == nil {
+			n, ok := first[guardAt{u, at.PK}]
+			if !ok {
+				n, first[guardAt{u, at.PK}] = i, i
+			}
+			same[i] = n
+		}
+	}
 	err := request.AtOnce(ctx, len(sels), func(ctx context.Context, i int) error {
-		if sels[i].Lookup == nil {
+		if sels[i].Lookup == nil || same[i] != i {
 			return nil
 		}
 		f, err := e.FindOwner(ctx, sels[i], o, &tallies[i])
@@ -179,7 +193,18 @@ func (e *Engine) FindOwners(ctx context.Context, sels []selection.Selection, o r
 		return err
 	})
 	t.AddAll(tallies)
+	for i, n := range same {
+		if f := found[n]; f != nil && n != i {
+			found[i] = f.Copy() // decoding uses up the original
+		}
+	}
 	return found, err
+}
+
+// guardAt is the guard of a value, by its key.
+type guardAt struct {
+	*schema.Unique
+	pk key.Scalar
 }
 
 // SomeOwner returns a selection like that of a lookup, of an entity whose key is unknown, for a plan. noted reports

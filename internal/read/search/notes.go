@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -44,6 +45,9 @@ type Notes struct {
 	// Assume takes all values for verified without reading their notes.
 	Assume bool
 
+	// reading is held while a note is read, so that callers at the same time read it once.
+	reading sync.Mutex
+
 	mu       sync.Mutex
 	verified map[*schema.Unique]bool
 	asked    map[*schema.Unique]time.Time
@@ -54,8 +58,11 @@ type note struct {
 	Verified   string   `json:"verified"`
 	Attributes []string `json:"attributes"`
 	Forms      []string `json:"forms,omitempty"`
+	Root       string   `json:"root"`            // the key of the root item, with {} for each placeholder
 	Table      string   `json:"table,omitempty"` // of the entities, if it is another one than that of the note
 }
+
+var placeholders = regexp.MustCompile(`\{[^}]*\}`)
 
 // askAgain is how long a negative answer is remembered.
 const askAgain = 30 * time.Second
@@ -69,6 +76,11 @@ func (n *Notes) IsVerified(u *schema.Unique) bool {
 
 // Check returns an error unless the guards of a value were verified.
 func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *write.Tally) error {
+	if n.IsVerified(u) {
+		return nil
+	}
+	n.reading.Lock()
+	defer n.reading.Unlock()
 	if n.IsVerified(u) {
 		return nil
 	}
@@ -88,7 +100,12 @@ func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *
 	}
 	var found note
 	text, ok := stored["note"].(*types.AttributeValueMemberS)
-	ok = ok && json.Unmarshal([]byte(text.Value), &found) == nil && found.Verified != "" && n.compares(u, &found)
+	ok = ok && json.Unmarshal([]byte(text.Value), &found) == nil && found.Verified != ""
+	if ok && found.Root != n.of(u).Root {
+		return n.Model.Errorf("the note of %s is of another model, with the root items %s: give the unique value of "+
+			"one of them another name (as=)", u.Name, found.Root)
+	}
+	ok = ok && n.compares(u, &found)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !ok {
@@ -119,7 +136,12 @@ func (n *Notes) know(u *schema.Unique) {
 // of returns the content of a value's note.
 func (n *Notes) of(u *schema.Unique) note {
 	l := n.Model.Schema.LayoutOf(u)
-	is := note{n.Model.Now().UTC().Format(time.RFC3339), l.Attributes, l.Forms, ""}
+	is := note{Verified: n.Model.Now().UTC().Format(time.RFC3339), Attributes: l.Attributes, Forms: l.Forms}
+	is.Root = n.Model.Schema.PK.Text
+	if sk := n.Model.Root().Key; sk != nil {
+		is.Root += " " + sk.Text
+	}
+	is.Root = placeholders.ReplaceAllString(is.Root, "{}")
 	if l.Table != "" {
 		is.Table = n.Model.Tables[n.Model.Root().Table.Index].Name
 	}

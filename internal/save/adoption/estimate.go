@@ -40,6 +40,9 @@ func (p *Pass) Estimate(ctx context.Context, items, bytes int) (*Estimate, error
 		if f.Kind != m.Root() || model.IsGuard(f.PK) || !f.Header.Live() {
 			return true
 		}
+		if _, own := m.Whose(&f); !own {
+			return true
+		}
 		e.Entities++
 		for _, unique := range p.Uniques {
 			if guard, ok, err := m.Guard(unique, f.Attributes()); err == nil && ok {

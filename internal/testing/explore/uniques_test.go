@@ -517,6 +517,7 @@ func (a *personActor[P]) replace(id, by string) {
 	if s := (sought{0, o.email}); a.IntN(3) == 0 && o.email != "" {
 		deletion = a.m.DeletePartByKey(lookUp[P](s))
 		op.what, op.ids, op.lookup = fmt.Sprint("replaces the owner of ", s, " by ", by, o), []string{by}, &s
+		op.done = has(by, mark, o) // the owner may be another one than the loaded entity
 	}
 	_ = a.call(op, func(ctx context.Context) error {
 		_, err := mapper.Transact(ctx, deletion, a.m.SavePart(f))

@@ -434,7 +434,9 @@ func (x *people) judge(o *personOp) {
 	case errors.As(o.err, &taken):
 		id := idOf(taken.Owner.Partition, taken.Owner.Sort)
 		u := slices.Index(fieldNames, taken.Field)
-		own := slices.Contains(o.ids, id)
+		own := slices.Contains(o.ids, id) || o.rivals && o.lookup != nil && x.some(o, func(m moment) bool {
+			return m.owner(o.lookup.u, o.lookup.value) == id
+		})
 		if u < 0 || o.wants == nil || own && !o.rivals || !own && !x.some(o, func(m moment) bool {
 			return (m.roots[id].is() || m.roots[id].late) && o.wants(u, m.roots[id])
 		}) {
