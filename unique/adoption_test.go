@@ -16,11 +16,11 @@ import (
 	"github.com/itemize/itemize/unique"
 )
 
-// writers write until stop is called, each with random numbers of its own. In long runs they pause after each write:
-// a run of minutes would else find a duplicate of nearly every value.
-func writers(ctx context.Context, seed uint64, each ...func(ctx context.Context, r *rand.Rand)) (stop func()) {
+// writers write until stop is called, each with random numbers of its own, and pause after each write.
+func writers(ctx context.Context, seed uint64, pause time.Duration,
+	each ...func(ctx context.Context, r *rand.Rand),
+) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	pause := time.Duration(draws.Times(0, 0, 100)) * time.Millisecond
 	var group sync.WaitGroup
 	for i, write := range each {
 		group.Go(func() {
@@ -41,6 +41,7 @@ func writers(ctx context.Context, seed uint64, each ...func(ctx context.Context,
 func TestAdoptionWhileProgramsOfBothVersionsWrite(t *testing.T) {
 	ctx, seed := context.Background(), draws.Seed(t)
 	stored, twins := draws.Times(300, 3_000, 100_000), 50
+	pause := time.Duration(stored/1000) * time.Millisecond // a run of minutes would else have duplicates of all values
 	table, client := testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client()
 	old := kit.Must(mapper.New[oldUser](client, mapper.Table(table)))(t)
 	m := kit.Must(mapper.New[user](client, mapper.Table(table)))(t)
@@ -83,11 +84,11 @@ func TestAdoptionWhileProgramsOfBothVersionsWrite(t *testing.T) {
 			}
 		}
 	}
-	stop := writers(ctx, seed, ofOld, ofNew, ofNew)
+	stop := writers(ctx, seed, pause, ofOld, ofNew, ofNew)
 	kit.Must(unique.Run(ctx, m, unique.Segments(4)))(t)
 	stop()
 
-	stop = writers(ctx, seed+1, ofNew, ofNew)
+	stop = writers(ctx, seed+1, pause, ofNew, ofNew)
 	defer func() { stop() }()
 	for try := 0; ; try++ {
 		if try == 20 {

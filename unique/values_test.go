@@ -178,7 +178,7 @@ func TestLookupsTakeNoOverflow(t *testing.T) {
 	most := uint(math.MaxUint)
 	kit.Must(m.Save(ctx, m.New(wide{ID: "1", U: math.MaxUint64, I: -1, P: &most, S: -1})))(t)
 	for field, values := range map[string][]any{
-		"U": {-1, int64(-1)}, "I": {uint64(math.MaxUint64)}, "P": {-1}, "S": {255, uint8(255), 1 << 40},
+		"U": {-1, int64(-1)}, "I": {uint64(math.MaxUint64)}, "P": {-1}, "S": {255, uint8(255), int64(1) << 40},
 	} {
 		for _, v := range values {
 			if e, err := m.Load(ctx, m.Unique(field, v)); err == nil {

@@ -29,6 +29,13 @@ type oldGuild struct {
 	Tag  string   `ddb:"sk=HEAD"`
 }
 
+// band is a model of the same table without unique values.
+type band struct {
+	_    struct{} `ddb:"table=clubs"`
+	ID   string   `ddb:"pk=BAND#{ID}"`
+	Name string   `ddb:"sk=HEAD"`
+}
+
 const uniqueSource = "package clubs\n\ntype Guild struct {\n\t_ struct{} `ddb:\"table=clubs\"`\n" +
 	"\tID string `ddb:\"pk=GUILD#{ID}\"`\n\tName string `ddb:\"sk=HEAD,unique=fold\"`\n" +
 	"\tTag string `ddb:\"sk=HEAD,unique,guards=ClubTags\"`\n}\n\ntype Text string\n\n" +
@@ -91,7 +98,16 @@ func TestUnique(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	other, err := mapper.New[band](engine.Client(), named) // another model with the same root item
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Save(ctx, other.New(band{ID: "1", Name: "Queen"})); err != nil {
+		t.Fatal(err)
+	}
 	call(exitOK, "3 entities, 5 unique values", "verify: about")(pass("plan")...)
+	call(exitFaults, "the table of guards nosuch, with the partition key PK (S), cannot be described")("unique", "plan",
+		"-endpoint", engine.Endpoint, "-table", "clubs="+clubs, "-table", "ClubTags=nosuch", "-model", "Guild")
 	call(exitFaults, "5 values without a guard")(pass("verify")...)
 	call(exitFaults, "4 guards written", "1 duplicate:", "has the value of GUILD#")(pass("run", "-segments", "1")...)
 	call(exitFaults, `"duplicates": 1`, `"field": "Name"`, `"duplicateList"`)(pass("verify", "-json")...)
@@ -148,4 +164,6 @@ func TestUnique(t *testing.T) {
 		&out); got == exitOK || !strings.Contains(out.String(), "clubs.Guild.Name is unique") {
 		t.Errorf("drop in a folder of the module: %d, %s", got, &out)
 	}
+	call(exitFaults, "create it with the partition key PK (S) alone")("unique", "run", "-endpoint", engine.Endpoint,
+		"-table", "clubs="+clubs, "-table", "ClubTags="+testengine.Table(t, "PK:S", "SK:S"), "-model", "Guild")
 }

@@ -73,6 +73,31 @@ func TestCollisions(t *testing.T) {
 			ID int64    `ddb:"pk={ID}"`
 			T  string   `ddb:"sk=HEAD"`
 		}
+		guest = struct {
+			_  struct{} `ddb:"table=one"`
+			ID string   `ddb:"pk=G#{ID}"`
+			T  string   `ddb:"sk=HEAD,unique,as='P#T'"`
+		}
+		host = struct {
+			_  struct{} `ddb:"table=one"`
+			ID string   `ddb:"pk=B#{ID}"`
+			T  string   `ddb:"sk=HEAD,unique,as='P#T'"`
+		}
+		away = struct {
+			_  struct{} `ddb:"table=two"`
+			ID string   `ddb:"pk=B#{ID}"`
+			T  string   `ddb:"sk=HEAD,unique,as='P#T'"`
+		}
+		sharing = struct {
+			_  struct{} `ddb:"table=two"`
+			ID string   `ddb:"pk=B#{ID}"`
+			T  string   `ddb:"sk=HEAD,unique,as='P#T',guards=both"`
+		}
+		alsoSharing = struct {
+			_  struct{} `ddb:"table=one"`
+			ID string   `ddb:"pk=B#{ID}"`
+			T  string   `ddb:"sk=HEAD,unique,as='P#T',guards=both"`
+		}
 	)
 	for _, c := range []struct {
 		a, b any
@@ -86,6 +111,10 @@ func TestCollisions(t *testing.T) {
 		{byID{}, native{}, "the table one has the key PK (S), SK (S) by one, but PK (N), SK (S) by one"},
 		{byID{}, org{}, ""},
 		{monthly{}, alsoMonthly{}, `" is`},
+		{guest{}, host{}, "the guards of one.T and of one.T are named P#T: give one another name (as=)"},
+		{sharing{}, alsoSharing{}, "are named P#T"},
+		{guest{}, away{}, ""},
+		{guest{}, alsoSharing{}, ""},
 	} {
 		x, errX := Build(TypeOf(reflect.TypeOf(c.a)))
 		y, errY := Build(TypeOf(reflect.TypeOf(c.b)))

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read/snapshot"
@@ -182,4 +183,42 @@ func (d *differ) identifyRoot(update *Change) {
 		return
 	}
 	update.Set = append(update.Set, a)
+}
+
+// Request returns the request that takes the guard, which free has as it was judged free, or releases it for the owners
+// before.
+func (g *Guard) Request(before []*model.Owner, free item.Attributes) *write.Request {
+	r := &write.Request{
+		Kind: write.Delete, Place: g.At, Label: g.Label(), Field: g.Schema.FieldNames(g.Unique), Guard: true,
+		Reserved: g.Reserved,
+	}
+	r.Reserved.TTL = "" // guards do not expire
+	var old item.Attributes
+	if len(before) > 0 {
+		old = g.GuardItem(g.At, *before[0])
+		r.OldSize = attr.ItemSize(old) + r.Reserved.VersionSize()
+	}
+	owners := slices.Clone(before)
+	if g.Take != nil {
+		r.Kind, r.Put = write.Put, g.GuardItem(g.At, *g.Take)
+		r.NewSize = r.WholeSize()
+		if !g.New {
+			owners = append(owners, g.Take)
+		}
+	}
+	switch {
+	case free != nil:
+		r.Expect = write.AsFound(g.At, r.Reserved.Header(free).Version, free)
+		old, r.OldSize = free, attr.ItemSize(free)
+	case len(owners) == 0:
+		r.Expect = write.Expect{Absent: true}
+	default:
+		r.Expect = write.Expect{Blind: true, Terms: []attr.Condition{g.FreeOrOwnedBy(g.At, owners)}}
+	}
+	for _, x := range g.Schema.Indexes { // those on the keys of the table alone have entries of guards too
+		if e := write.EntryOf(x, g.At.Table.Name, old, r.Put); g.Unique.Table == "" && e.Old+e.New > 0 {
+			r.Entries = append(r.Entries, e)
+		}
+	}
+	return r
 }

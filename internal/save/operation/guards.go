@@ -89,7 +89,11 @@ func (x *guards) plan(parts []Part, sent []Requests) ([]*write.Request, error) {
 		if j.after || judged != nil && judged.left {
 			continue
 		}
-		j.request = j.requestFor(judged)
+		var free item.Attributes
+		if judged != nil {
+			free = judged.stored
+		}
+		j.request = j.Request(j.releases, free)
 		x.sent = append(x.sent, j.request)
 		if judged == nil || judged.expired == nil {
 			continue
@@ -169,43 +173,6 @@ func (x *guards) join(env *Env, g change.Guard) error {
 	}
 	j.after = j.after && g.After
 	return nil
-}
-
-// requestFor returns the request on a guard; judged is the last look at its owner, nil for none.
-func (j *joinedGuard) requestFor(judged *judgment) *write.Request {
-	r := &write.Request{
-		Kind: write.Delete, Place: j.At, Label: j.Label(), Field: j.Schema.FieldNames(j.Unique), Guard: true,
-		Reserved: j.Reserved,
-	}
-	r.Reserved.TTL = "" // guards do not expire
-	var before item.Attributes
-	if len(j.releases) > 0 {
-		before = j.GuardItem(j.At, *j.releases[0])
-		r.OldSize = attr.ItemSize(before) + r.Reserved.VersionSize()
-	}
-	owners := slices.Clone(j.releases)
-	if j.Take != nil {
-		r.Kind, r.Put = write.Put, j.GuardItem(j.At, *j.Take)
-		r.NewSize = r.WholeSize()
-		if !j.New {
-			owners = append(owners, j.Take)
-		}
-	}
-	switch {
-	case judged != nil && judged.stored != nil:
-		r.Expect = write.AsFound(j.At, r.Reserved.Header(judged.stored).Version, judged.stored)
-		before, r.OldSize = judged.stored, attr.ItemSize(judged.stored)
-	case len(owners) == 0:
-		r.Expect = write.Expect{Absent: true}
-	default:
-		r.Expect = write.Expect{Blind: true, Terms: []attr.Condition{j.FreeOrOwnedBy(j.At, owners)}}
-	}
-	for _, x := range j.Schema.Indexes { // those on the keys of the table alone have entries of guards too
-		if e := write.EntryOf(x, j.At.Table.Name, before, r.Put); j.Unique.Table == "" && e.Old+e.New > 0 {
-			r.Entries = append(r.Entries, e)
-		}
-	}
-	return r
 }
 
 // without returns the requests and the stored items of a step except those of guards.
@@ -373,7 +340,7 @@ func (x *guards) releases() (all []releaseRequest) {
 			if !j.after {
 				continue
 			}
-			r := j.requestFor(nil)
+			r := j.Request(j.releases, nil)
 			r.Expect = write.Expect{Blind: true, Terms: []attr.Condition{j.OwnedBy(*owner)}}
 			all = append(all, releaseRequest{r, j.env.Sender})
 		}
