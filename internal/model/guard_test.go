@@ -29,6 +29,7 @@ type values struct {
 	C    string    `ddb:"sk=HEAD,unique=fold"`
 	AB   string    `ddb:"sk=HEAD,unique='A,AB'"`
 	N    float64   `ddb:"sk=HEAD,unique"`
+	Q    float64   `ddb:"sk=HEAD,unique" dynamodbav:",string"`
 	Data []byte    `ddb:"sk=HEAD,unique"`
 	At   time.Time `ddb:"sk=HEAD,unique"`
 }
@@ -51,6 +52,7 @@ func TestKeysOfGuards(t *testing.T) {
 	var vectors []struct {
 		Name, Prefix string
 		Fold, Time   bool
+		Number       bool
 		Repeat       int
 		Values       []map[string]any
 		Key          *string
@@ -66,6 +68,8 @@ func TestKeysOfGuards(t *testing.T) {
 			kinds[0] = "C"
 		} else if v.Time {
 			kinds[0] = "At"
+		} else if v.Number {
+			kinds[0] = "Q"
 		}
 		root := item.Attributes{}
 		for n, value := range v.Values {
