@@ -1,9 +1,14 @@
 package model_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +23,7 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 // values are the stored forms of unique values.
@@ -225,4 +231,114 @@ func TestGuardsNameTheirOwners(t *testing.T) {
 	if o, err := m.GuardOwner(uniqueOf(m, "A"), item.Attributes{}); o != nil || err != nil {
 		t.Error("an empty guard has an owner")
 	}
+}
+
+// anything is a value of any attribute type, compared by all that it contains.
+type anything struct{ v types.AttributeValue }
+
+func (a anything) Normal() string { return shown(a.v) }
+
+func (a anything) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) { return a.v, nil }
+
+func (a *anything) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
+	a.v = v
+	return nil
+}
+
+func shown(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return v.Value
+	case *types.AttributeValueMemberSS:
+		return strings.Join(v.Value, " ")
+	case *types.AttributeValueMemberNS:
+		return strings.Join(v.Value, " ")
+	case *types.AttributeValueMemberBS:
+		return string(bytes.Join(v.Value, []byte(" ")))
+	case *types.AttributeValueMemberL:
+		text := ""
+		for _, w := range v.Value {
+			text += "[" + shown(w) + "]"
+		}
+		return text
+	case *types.AttributeValueMemberM:
+		text := ""
+		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
+			text += name + "{" + shown(v.Value[name]) + "}"
+		}
+		return text
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+// Law: a value has one guard, in each form in which DynamoDB may return it: other digits of the same numbers, and other
+// orders of the same sets.
+func TestGuardsOfTheFormsOfAValue(t *testing.T) {
+	type thing struct {
+		_  struct{} `ddb:"table=things"`
+		ID string   `ddb:"pk=T#{ID}"`
+		V  anything `ddb:"sk=HEAD,unique"`
+	}
+	m := modelOf[thing](t, "things")
+	u := m.Schema.Uniques[0]
+	r := rand.New(rand.NewPCG(draws.Seed(t), 0))
+	for range draws.Times(2_000, 10_000, 500_000) {
+		forms := [2]func(int) int{func(int) int { return 0 }, r.IntN}
+		seed := r.Uint64()
+		var places [2]item.Place
+		var values [2]types.AttributeValue
+		for i, spell := range forms {
+			values[i] = drawn(rand.New(rand.NewPCG(seed, 1)), spell, 3)
+			at, ok, err := m.Guard(u, item.Attributes{"V": values[i]})
+			if err != nil || !ok {
+				t.Fatalf("%s: %v", shown(values[i]), err)
+			}
+			places[i] = at
+		}
+		if places[0].PK != places[1].PK {
+			t.Fatalf("%s and %s have two guards: %q, %q", shown(values[0]), shown(values[1]), places[0].PK.Text,
+				places[1].PK.Text)
+		}
+	}
+}
+
+// drawn draws a value; spell draws the form in which it is written.
+func drawn(r *rand.Rand, spell func(int) int, deep int) types.AttributeValue {
+	number := func() string {
+		n, zeros := r.IntN(2000)-1000, spell(3)
+		switch spell(3) {
+		case 1:
+			return fmt.Sprint(n) + "." + strings.Repeat("0", zeros+1)
+		case 2:
+			return fmt.Sprint(n) + strings.Repeat("0", zeros) + fmt.Sprintf("E-%d", zeros)
+		}
+		return fmt.Sprint(n)
+	}
+	shuffled := func(all []string) []string {
+		for i := range all {
+			j := i - spell(i+1)
+			all[i], all[j] = all[j], all[i]
+		}
+		return all
+	}
+	switch r.IntN(3 + 2*min(deep, 1) + 2) {
+	case 0:
+		return &types.AttributeValueMemberS{Value: fmt.Sprint("s", r.IntN(9))}
+	case 1, 2:
+		return &types.AttributeValueMemberN{Value: number()}
+	case 3:
+		return &types.AttributeValueMemberSS{Value: shuffled([]string{"a", "b", fmt.Sprint("c", r.IntN(9))})}
+	case 4:
+		first := r.IntN(9)
+		return &types.AttributeValueMemberNS{Value: shuffled([]string{fmt.Sprint(first), fmt.Sprint(first + 10)})}
+	case 5:
+		return &types.AttributeValueMemberL{Value: []types.AttributeValue{
+			drawn(r, spell, deep-1), drawn(r, spell, deep-1),
+		}}
+	}
+	return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		"a": drawn(r, spell, deep-1), "b": drawn(r, spell, deep-1),
+	}}
 }
