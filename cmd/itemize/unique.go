@@ -317,10 +317,7 @@ func (c *command) uniqueModel(name string, packages []string, tags string, asJSO
 // refuseUsed refuses to drop a value that a model in the module of the working directory has, or may have.
 func (c *command) refuseUsed(name, tags string) error {
 	at := c.dir
-	for {
-		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
-			break
-		}
+	for !isModule(at) {
 		up := filepath.Dir(at)
 		if up == at { // it may be called without models, too
 			c.note("no module was found here: whether a model still has " + name + " was not checked")
@@ -347,10 +344,10 @@ func (c *command) refuseUsed(name, tags string) error {
 	// Models that other build tags show are in the lock files too.
 	return filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
+		case d == nil:
 			return err
-		case d.IsDir() && path != at && (strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" ||
-			d.Name() == "testdata"):
+		case d.IsDir() && path != at && (err != nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" ||
+			d.Name() == "testdata" || isModule(path)):
 			return fs.SkipDir
 		case d.Name() != generator.LockName:
 			return nil
@@ -365,10 +362,17 @@ func (c *command) refuseUsed(name, tags string) error {
 	})
 }
 
+// isModule reports whether a folder is that of a module.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
 // uniqueDrop runs itemize unique drop.
 func (c *command) uniqueDrop(args []string) error {
 	f := c.flags(uniqueHelp["drop"])
-	asJSON, tags := f.common()
+	asJSON := f.Bool("json", false, "print JSON")
+	tags := f.String("tags", "", "build `tags`, separated by commas")
 	var a uniqueAsked
 	a.remote.flags(f)
 	a.pace(f)

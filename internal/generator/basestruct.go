@@ -24,7 +24,7 @@ func (p *Package) ownBases() map[string]bool {
 			switch {
 			case !inner[pathOf(b.named)]:
 			case m.Schema == nil && (b.Schema != nil || !p.lacks(b)):
-			case b.Schema == nil, schema.Collision(b.Schema, m.Schema) != "":
+			case b.Schema == nil, schema.OfKeys(b.Schema, m.Schema) != "":
 				bases[pathOf(b.named)] = true
 			}
 		}

@@ -229,7 +229,7 @@ func (m *Model) GuardOwner(u *schema.Unique, guard item.Attributes) (*Owner, err
 	if of, ok := guard[ownerTable].(*types.AttributeValueMemberS); ok && of.Value != root.Name {
 		return nil, m.Errorf("the table of guards %s has guards of entities in %s too: give each table its own "+
 			"(guards=), "+
-			"or delete those that stayed with itemize unique drop", m.GuardTable(u).Name, of.Value)
+			"or delete those that stayed with unique.Drop", m.GuardTable(u).Name, of.Value)
 	}
 	var ok bool
 	if o.Root.PK, ok = attr.ScalarOf(guard[ownerPK]); !ok {

@@ -11,10 +11,10 @@ import (
 // Collision returns the contradiction of two models in one table, and its remedy, "" for none. A
 // contradiction is two items that some values could give the same key, also two guards, or two keys that one table
 // cannot have.
-func Collision(a, b *Entity) string {
-	if text := sameGuards(a, b); text != "" {
-		return text
-	}
+func Collision(a, b *Entity) string { return cmp.Or(sameGuards(a, b), OfKeys(a, b)) }
+
+// OfKeys is the same without the guards.
+func OfKeys(a, b *Entity) string {
 	for _, t := range a.Tables {
 		for _, u := range b.Tables {
 			if a.stored(t) != b.stored(u) {

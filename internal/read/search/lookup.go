@@ -3,12 +3,12 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/model/key"
 	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/selection"
@@ -168,17 +168,24 @@ func (e *Engine) FindOwners(ctx context.Context, sels []selection.Selection, o r
 	error,
 ) {
 	found, tallies := make([]*Found, len(sels)), make([]write.Tally, len(sels))
-	first, same := map[guardAt]int{}, make([]int, len(sels))
+	first, same := map[string]int{}, make([]int, len(sels))
 	for i, sel := range sels {
 		if same[i] = i; sel.Lookup == nil {
 			continue
 		}
-		if u, at, err := e.GuardOf(sel.Lookup); err == nil {
-			n, ok := first[guardAt{u, at.PK}]
-			if !ok {
-				n, first[guardAt{u, at.PK}] = i, i
-			}
+		u, at, err := e.GuardOf(sel.Lookup)
+		if err == nil { // before all lookups at once, which would each read it
+			err = e.Notes.Check(ctx, e.Reader, u, t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		sel.Lookup, sel.Err = nil, nil // the fault of lookups where a key is needed
+		name := fmt.Sprintf("%q %#v", at.PK.Text, sel)
+		if n, ok := first[name]; ok {
 			same[i] = n
+		} else {
+			first[name] = i
 		}
 	}
 	err := request.AtOnce(ctx, len(sels), func(ctx context.Context, i int) error {
@@ -199,12 +206,6 @@ func (e *Engine) FindOwners(ctx context.Context, sels []selection.Selection, o r
 		}
 	}
 	return found, err
-}
-
-// guardAt is the guard of a value, by its key.
-type guardAt struct {
-	*schema.Unique
-	pk key.Scalar
 }
 
 // SomeOwner returns a selection like that of a lookup, of an entity whose key is unknown, for a plan. noted reports

@@ -45,9 +45,6 @@ type Notes struct {
 	// Assume takes all values for verified without reading their notes.
 	Assume bool
 
-	// reading is held while a note is read, so that callers at the same time read it once.
-	reading sync.Mutex
-
 	mu       sync.Mutex
 	verified map[*schema.Unique]bool
 	asked    map[*schema.Unique]time.Time
@@ -79,11 +76,6 @@ func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *
 	if n.IsVerified(u) {
 		return nil
 	}
-	n.reading.Lock()
-	defer n.reading.Unlock()
-	if n.IsVerified(u) {
-		return nil
-	}
 	n.mu.Lock()
 	recent := !n.asked[u].IsZero() && n.Model.Now().Sub(n.asked[u]) < askAgain
 	n.mu.Unlock()
@@ -101,9 +93,9 @@ func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *
 	var found note
 	text, ok := stored["note"].(*types.AttributeValueMemberS)
 	ok = ok && json.Unmarshal([]byte(text.Value), &found) == nil && found.Verified != ""
-	if ok && found.Root != n.of(u).Root {
-		return n.Model.Errorf("the note of %s is of another model, with the root items %s: give the unique value of "+
-			"one of them another name (as=)", u.Name, found.Root)
+	if ok && found.Root != "" && found.Root != n.of(u).Root {
+		return n.Model.Errorf("the note of %s is of a model with the root items %s: give the unique value of one of "+
+			"the two another name (as=), or verify it again if the keys have changed", u.Name, found.Root)
 	}
 	ok = ok && n.compares(u, &found)
 	n.mu.Lock()
@@ -122,7 +114,7 @@ func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *
 // compares reports whether a note is about the attributes and the forms of a value.
 func (n *Notes) compares(u *schema.Unique, found *note) bool {
 	is := n.of(u)
-	return slices.Equal(found.Forms, is.Forms) && found.Table == is.Table &&
+	return slices.Equal(found.Forms, is.Forms) && found.Table == is.Table && found.Root == is.Root &&
 		slices.Equal(found.Attributes, is.Attributes)
 }
 

@@ -82,6 +82,8 @@ const (
 	Refused
 	// Stored means that its entity is stored already.
 	Stored
+	// Ended means that an error ended the batch before the result.
+	Ended
 )
 
 // Answer has the results for the items of a batch.
@@ -350,8 +352,10 @@ func (l *Load) resolveExisting(ctx context.Context, o *outcome) error {
 	}
 	errs, err := l.Existing(ctx, items, stored, &o.t)
 	for j, n := range at {
-		if o.Errs[n] = err; j < len(errs) {
+		if j < len(errs) {
 			o.Errs[n] = errs[j]
+		} else {
+			o.Results[n] = Ended
 		}
 	}
 	return err
@@ -370,7 +374,7 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 		}
 		switch {
 		case i.of.left == 0: // written by itself in the meantime, or abandoned
-		case o.err != nil && o.Errs[n] == o.err: // the error ended the batch before its result
+		case o.Results[n] == Ended:
 		case o.Results[n] == Written:
 			l.Sent++
 			l.Tally.WroteInBatch(i.Units, i.Entries)

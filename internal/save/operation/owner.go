@@ -26,6 +26,7 @@ func ByOwner(ctx context.Context, env *Env, sel selection.Selection, t *Tally, d
 		if err != nil {
 			return env.fault(err)
 		}
+		// No copy of an earlier attempt can be applied: it requires a version that the root item has lost.
 		if err = do(owned); !errors.Is(err, errOwnerChanged) || try == readTries {
 			return err
 		}
@@ -76,7 +77,8 @@ func newRemoveOwner(env *Env, owned *search.Owned, o Options) (*remove, error) {
 // lost reports whether the entity of a lookup, by its root item that the delete has read again, does not have the value
 // any more, and was not deleted.
 func (p *remove) lost(root *item.Image) bool {
-	if p.owner == nil || p.progress != untouched && (!p.isFirst(root) || root.Header.Incarnation == nil) {
+	if p.owner == nil || p.progress != untouched &&
+		(!p.isFirst(root) || !root.Header.Live() || root.Header.Incarnation == nil) {
 		return false
 	}
 	return root == nil || !p.owner.Still(p.env.Model, root.Attributes())

@@ -13,6 +13,8 @@ import (
 	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/query"
 	"github.com/itemize/itemize/unique"
 )
 
@@ -234,6 +236,23 @@ func TestBulkLoadsReportWhatTheyStoredBeforeTheirEnd(t *testing.T) {
 		}
 		if refused := at / 3; err == nil || r.Entities != stored || r.Failed != refused {
 			t.Errorf("%d stored, %d refused: %+v, %v", stored, refused, r, err)
+		}
+	}
+}
+
+// Lookups of one value in one LoadMany each load what they select.
+func TestLoadManyLoadsWhatEachLookupSelects(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := playersOf(t, testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client())
+	kit.Must(m.Save(ctx, m.New(player{ID: "1", Email: "a", Notes: []playerNote{{N: 1}, {N: 2}}})))(t)
+	sels := []query.Selection[player]{
+		mapperimpl.Items(byEmail("a"), 0, 0), byEmail("a"), mapperimpl.Items(byEmail("a"), 1, 0), byEmail("a"),
+	}
+	for i, e := range kit.Must(m.LoadMany(ctx, sels))(t) {
+		want := kit.Must(m.Load(ctx, sels[i]))(t).Value
+		if fmt.Sprint(e.Value) != fmt.Sprint(want) {
+			t.Errorf("%d: %+v, want %+v", i, e.Value, want)
 		}
 	}
 }
