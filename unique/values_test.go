@@ -250,3 +250,18 @@ func TestNotesOfOneModelDoNotCountForAnother(t *testing.T) {
 		t.Errorf("a lookup after a rename: %v", err)
 	}
 }
+
+// A note without the root items of its model is none.
+func TestNotesWithoutTheirRootItems(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table, client := testengine.Table(t, "PK:S", "SK:S"), testengine.Start(t).Client()
+	kit.NewForeign(t, table).Put(kit.Item{
+		"PK": kit.S("~unique#user#Email"), "SK": kit.S("note"),
+		"note": kit.S(`{"verified": "2026-11-30T00:00:00Z", "attributes": ["Email"]}`),
+	})
+	m := kit.Must(mapper.New[user](client, mapper.Table(table)))(t)
+	if _, err := m.Load(ctx, m.Unique("Email", "a")); !errors.Is(err, mapper.ErrUnverified) {
+		t.Error(err)
+	}
+}

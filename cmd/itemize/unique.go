@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -269,8 +268,8 @@ func (c *command) uniquePlan(client *dynamodb.Client, table string, p *adoption.
 	for _, u := range p.Uniques {
 		if t := p.Env.Model.GuardTable(u); t.Name != table {
 			if _, err := client.DescribeTable(c.ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}); err != nil {
-				return fmt.Errorf("the table of guards %s, with the partition key PK (S), cannot be described: %w",
-					t.Name, err)
+				return fmt.Errorf("the table of guards %s cannot be described: create it with the partition key PK (S), "+
+					"or allow it: %w", t.Name, err)
 			}
 		}
 	}
@@ -316,14 +315,13 @@ func (c *command) uniqueModel(name string, packages []string, tags string, asJSO
 
 // refuseUsed refuses to drop a value that a model in the module of the working directory has, or may have.
 func (c *command) refuseUsed(name, tags string) error {
-	at := c.dir
-	for !isModule(at) {
-		up := filepath.Dir(at)
-		if up == at { // it may be called without models, too
-			c.note("no module was found here: whether a model still has " + name + " was not checked")
-			return nil
-		}
-		at = up
+	at, err := filepath.Abs(c.dir)
+	if err != nil {
+		return err
+	}
+	if at = generator.ModuleFolder(at); at == "" { // it may be called without models, too
+		c.note("no module was found here: whether a model still has " + name + " was not checked")
+		return nil
 	}
 	loaded, err := generator.Load(c.ctx, generator.Config{Dir: at, BuildFlags: buildFlags(tags)}, "./...")
 	if err != nil || !slices.ContainsFunc(loaded, func(p *generator.Package) bool { return len(p.Models) > 0 }) {
@@ -347,7 +345,7 @@ func (c *command) refuseUsed(name, tags string) error {
 		case d == nil:
 			return err
 		case d.IsDir() && path != at && (err != nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" ||
-			d.Name() == "testdata" || isModule(path)):
+			d.Name() == "testdata" || generator.ModuleFolder(path) != at):
 			return fs.SkipDir
 		case d.Name() != generator.LockName:
 			return nil
@@ -360,12 +358,6 @@ func (c *command) refuseUsed(name, tags string) error {
 		}
 		return err
 	})
-}
-
-// isModule reports whether a folder is that of a module.
-func isModule(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "go.mod"))
-	return err == nil
 }
 
 // uniqueDrop runs itemize unique drop.

@@ -106,7 +106,12 @@ func moduleFolder(p *Package) string {
 	if len(p.files) == 0 {
 		return ""
 	}
-	for dir := filepath.Dir(p.files[0].path); ; dir = filepath.Dir(dir) {
+	return ModuleFolder(filepath.Dir(p.files[0].path))
+}
+
+// ModuleFolder returns the folder of the module that a folder is in, "" for none.
+func ModuleFolder(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir
 		}

@@ -228,8 +228,7 @@ func (m *Model) GuardOwner(u *schema.Unique, guard item.Attributes) (*Owner, err
 	o := &Owner{Root: item.Place{Table: root}, Incarnation: m.Reserved.Header(guard).Incarnation}
 	if of, ok := guard[ownerTable].(*types.AttributeValueMemberS); ok && of.Value != root.Name {
 		return nil, m.Errorf("the table of guards %s has guards of entities in %s too: give each table its own "+
-			"(guards=), "+
-			"or delete those that stayed with unique.Drop", m.GuardTable(u).Name, of.Value)
+			"(guards=), or delete those that stayed with unique.Drop", m.GuardTable(u).Name, of.Value)
 	}
 	var ok bool
 	if o.Root.PK, ok = attr.ScalarOf(guard[ownerPK]); !ok {
@@ -260,9 +259,9 @@ func (m *Model) RootIdentity(at item.Place) (identity []key.Value, ok bool) {
 // SelectUnique returns the selection of the entity that has a unique value.
 func (m *Model) SelectUnique(fields string, values []any) selection.Selection {
 	var names []string
+	asked := strings.ReplaceAll(fields, " ", "")
 	for i, u := range m.Schema.Uniques {
 		name := m.Schema.FieldNames(u)
-		asked := strings.ReplaceAll(fields, " ", "")
 		if names = append(names, name); name != asked && u.Written != asked {
 			continue
 		}

@@ -163,7 +163,7 @@ func (e *Engine) FindOwner(ctx context.Context, sel selection.Selection, o read.
 }
 
 // FindOwners is FindOwner of several lookups, several at a time; nil for another selection, and for a value without an
-// owner. It looks a value up once.
+// owner. Equal lookups are read once.
 func (e *Engine) FindOwners(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally) ([]*Found,
 	error,
 ) {

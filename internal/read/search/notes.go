@@ -94,8 +94,8 @@ func (n *Notes) Check(ctx context.Context, r *read.Reader, u *schema.Unique, t *
 	text, ok := stored["note"].(*types.AttributeValueMemberS)
 	ok = ok && json.Unmarshal([]byte(text.Value), &found) == nil && found.Verified != ""
 	if ok && found.Root != "" && found.Root != n.of(u).Root {
-		return n.Model.Errorf("the note of %s is of the root items %s: give the value of one another name (as=), "+
-			"or verify it again if keys have changed", u.Name, found.Root)
+		return n.Model.Errorf("the note of %s was written for root items %s: use another name in one model (as=), "+
+			"or verify again if the keys have changed", u.Name, found.Root)
 	}
 	ok = ok && n.compares(u, &found)
 	n.mu.Lock()

@@ -256,3 +256,40 @@ func TestLoadManyLoadsWhatEachLookupSelects(t *testing.T) {
 		}
 	}
 }
+
+// A staged delete by a lookup ends what another delete began, which marked the entity and died, while its own request was
+// lost.
+func TestStagedDeletesByLookupEndWhatAnotherBegan(t *testing.T) {
+	t.Parallel()
+	ctx := request.WithoutPauses(context.Background())
+	table := testengine.Table(t, "PK:S", "SK:S")
+	m := playersOf(t, table, testengine.Start(t).Client())
+	for _, watched := range []bool{true, false} {
+		id := fmt.Sprint("marked ", watched)
+		kit.Must(m.Save(ctx, m.New(player{ID: id, Email: id, Notes: []playerNote{{N: 1}}})))(t)
+		done, f := false, &kit.Faulty{At: -1}
+		f.Pick = func() kit.Fault {
+			if done || f.Log[len(f.Log)-1] != "UpdateItem" {
+				return kit.None
+			}
+			done = true
+			dies, cancel := context.WithCancel(ctx)
+			mark := kit.AtRequest("DeleteItem", 1, cancel)
+			if _, err := playersOf(t, table, kit.Client(t, mark, 1)).DeleteByKey(dies, m.Key(id), mapper.Staged()); err == nil {
+				t.Error("the other delete did not die")
+			}
+			return kit.DropRequest
+		}
+		var c mapper.Client = kit.Client(t, f, 3)
+		if !watched {
+			c = kit.Unwatched{C: kit.Client(t, f, 3)}
+		}
+		other := kit.Must(mapper.New[player](c, mapper.Table(table), mapper.AssumeVerified()))(t)
+		_, err := other.DeleteByKey(ctx, byEmail(id), mapper.Staged())
+		left := len(kit.NewForeign(t, table).All("PLAYER#" + id))
+		var unknown *mapper.OutcomeUnknownError
+		if left > 0 && !errors.As(err, &unknown) || err != nil && !errors.As(err, &unknown) {
+			t.Errorf("watched %v: %v, %d items are left", watched, err, left)
+		}
+	}
+}
