@@ -173,16 +173,15 @@ func TestUnique(t *testing.T) {
 	c.call(exitFaults, "guard: clubs.Guild: GUILD#", "the guard of Name names another entity")(slices.Concat([]string{"check"},
 		c.where(c.tags), []string{c.clubs})...)
 	kit.Must(m.Update(ctx, m.Key("2"), func(g *Guild) error { g.Name = "Checkers"; return nil }))(t)
-	c.call(exitOK, "when no program without the tag writes any "+
-		"more")(c.pass("run")...) // the other one may be without a guard
+	c.call(exitOK, "when no program without the tag writes any more")(c.pass("run")...) // one may be without a guard
 	c.call(exitOK, "5 values with a guard", "verified: lookups work")(c.pass("verify")...)
 	m = kit.Must(mapper.New[Guild](c.engine.Client(), c.named))(t)
 	if e, err := m.Load(ctx, m.Unique("Name", "GO")); err != nil || e.Value.ID != "3" {
 		t.Errorf("a lookup: %v, %v", e, err)
 	}
 	c.call(exitFaults, "clubs.Guild.Name is unique", "remove unique from its tag")(c.drop(c.clubs, "Guild#Name")...)
-	c.call(exitFaults, "no model in . has the name Nope: write one of clubs.Guild, clubs.Team")(slices.Concat([]string{"unique", "run"},
-		c.where(c.tags), []string{"-model", "Nope"})...)
+	nope := slices.Concat([]string{"unique", "run"}, c.where(c.tags), []string{"-model", "Nope"})
+	c.call(exitFaults, "no model in . has the name Nope: write one of clubs.Guild, clubs.Team")(nope...)
 	without := strings.NewReplacer(",unique=fold", "", ",unique,guards=ClubTags", "", ",unique",
 		"").Replace(uniqueSource)
 	c.write("clubs.go", without)

@@ -264,8 +264,7 @@ func TestLoadManyLoadsWhatEachLookupSelects(t *testing.T) {
 	}
 }
 
-// A staged delete by a lookup ends what another delete began, which marked the entity and died, while its own request was
-// lost.
+// A staged delete by a lookup whose request was lost ends what another delete began, which marked the entity and died.
 func TestStagedDeletesByLookupEndWhatAnotherBegan(t *testing.T) {
 	t.Parallel()
 	ctx := request.WithoutPauses(context.Background())
@@ -282,7 +281,8 @@ func TestStagedDeletesByLookupEndWhatAnotherBegan(t *testing.T) {
 			done = true
 			dies, cancel := context.WithCancel(ctx)
 			mark := kit.AtRequest("DeleteItem", 1, cancel)
-			if _, err := playersOf(t, table, kit.Client(t, mark, 1)).DeleteByKey(dies, m.Key(id), mapper.Staged()); err == nil {
+			dying := playersOf(t, table, kit.Client(t, mark, 1))
+			if _, err := dying.DeleteByKey(dies, m.Key(id), mapper.Staged()); err == nil {
 				t.Error("the other delete did not die")
 			}
 			return kit.DropRequest
