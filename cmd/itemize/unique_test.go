@@ -170,8 +170,8 @@ func TestUnique(t *testing.T) {
 	if _, err := m.Load(ctx, m.Unique("Name", "go")); !errors.Is(err, mapper.ErrUnverified) {
 		t.Errorf("a lookup before verify: %v", err)
 	}
-	c.call(exitFaults, "guard: clubs.Guild: GUILD#", "the guard of Name names another entity")(slices.Concat([]string{"check"},
-		c.where(c.tags), []string{c.clubs})...)
+	check := slices.Concat([]string{"check"}, c.where(c.tags), []string{c.clubs})
+	c.call(exitFaults, "guard: clubs.Guild: GUILD#", "the guard of Name names another entity")(check...)
 	kit.Must(m.Update(ctx, m.Key("2"), func(g *Guild) error { g.Name = "Checkers"; return nil }))(t)
 	c.call(exitOK, "when no program without the tag writes any more")(c.pass("run")...) // one may be without a guard
 	c.call(exitOK, "5 values with a guard", "verified: lookups work")(c.pass("verify")...)
