@@ -268,8 +268,8 @@ func (c *command) uniquePlan(client *dynamodb.Client, table string, p *adoption.
 	for _, u := range p.Uniques {
 		if t := p.Env.Model.GuardTable(u); t.Name != table {
 			if _, err := client.DescribeTable(c.ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}); err != nil {
-				return fmt.Errorf("the table of guards %s cannot be described: create it with the partition key PK (S), "+
-					"or allow it: %w", t.Name, err)
+				return fmt.Errorf("the table of guards %s cannot be described: create it with the partition key "+
+					"PK (S), or allow it: %w", t.Name, err)
 			}
 		}
 	}

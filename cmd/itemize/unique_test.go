@@ -149,9 +149,10 @@ func TestUniqueDropAsksTheWholeModule(t *testing.T) {
 		t.Errorf("in a folder of the module: %d, %s", code, &out)
 	}
 	c.write("clubs.go", "package clubs\n")
-	lock := `{"version": 1, "models": [{"model": "Guild", "delim": "#", "tables": [{"name": "clubs", "hash": "PK",
-		"hashType": "S", "range": "SK", "rangeType": "S"}], "partitionKey": {"template": "GUILD#{ID}"}, "items": [{"name":
-		"HEAD"}], "unique": [{"name": "Guild#Name", "attributes": ["Name"]}]}]}`
+	lock := `{"version": 1, "models": [{"model": "Guild", "delim": "#",
+		"tables": [{"name": "clubs", "hash": "PK", "hashType": "S", "range": "SK", "rangeType": "S"}],
+		"partitionKey": {"template": "GUILD#{ID}"}, "items": [{"name": "HEAD"}],
+		"unique": [{"name": "Guild#Name", "attributes": ["Name"]}]}]}`
 	c.write("other/go.mod", "module other\n")
 	c.write("other/itemize.lock.json", lock)
 	c.call(exitOK, "0 guards deleted")(c.drop(c.clubs, "Guild#Name")...)
@@ -164,7 +165,8 @@ func TestUnique(t *testing.T) {
 	ctx, c := context.Background(), newClubStand(t)
 	c.saveOldGuilds()
 	c.call(exitFaults, "5 values without a guard")(c.pass("verify")...)
-	c.call(exitFaults, "4 guards written", "1 duplicate:", "has the value of GUILD#")(c.pass("run", "-segments", "1")...)
+	c.call(exitFaults, "4 guards written", "1 duplicate:", "has the value of GUILD#")(
+		c.pass("run", "-segments", "1")...)
 	c.call(exitFaults, `"duplicates": 1`, `"field": "Name"`, `"duplicateList"`)(c.pass("verify", "-json")...)
 	m := kit.Must(mapper.New[Guild](c.engine.Client(), c.named))(t)
 	if _, err := m.Load(ctx, m.Unique("Name", "go")); !errors.Is(err, mapper.ErrUnverified) {
