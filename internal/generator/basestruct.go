@@ -66,8 +66,10 @@ func (p *Package) dropBases(bases map[string]bool) {
 	})
 }
 
-// embeds reports whether a model embeds another one.
-func embeds(m, base *Model) bool { return embeddedBy(m.named)[pathOf(base.named)] }
+// oneIsBase reports whether one of two models embeds the other one, with its keys.
+func oneIsBase(a, b *Model) bool {
+	return (embeddedBy(a.named)[pathOf(b.named)] || embeddedBy(b.named)[pathOf(a.named)]) && schema.OfKeys(a.Schema, b.Schema) != ""
+}
 
 // embeddedBy returns the types that a struct embeds, and those which these embed.
 func embeddedBy(n *types.Named) map[string]bool {

@@ -24,7 +24,7 @@ func collisions(packages []*Package, samePackage bool) []Diagnostic {
 				continue
 			}
 			for _, o := range seen {
-				if samePackage != (o.p == p) || embeds(o.m, m) || embeds(m, o.m) {
+				if samePackage != (o.p == p) || oneIsBase(o.m, m) {
 					continue
 				}
 				text := schema.Collision(o.m.Schema, m.Schema)
