@@ -68,7 +68,8 @@ func (p *Package) dropBases(bases map[string]bool) {
 
 // oneIsBase reports whether one of two models embeds the other one, with its keys.
 func oneIsBase(a, b *Model) bool {
-	return (embeddedBy(a.named)[pathOf(b.named)] || embeddedBy(b.named)[pathOf(a.named)]) && schema.OfKeys(a.Schema, b.Schema) != ""
+	embeds := embeddedBy(a.named)[pathOf(b.named)] || embeddedBy(b.named)[pathOf(a.named)]
+	return embeds && schema.OfKeys(a.Schema, b.Schema) != ""
 }
 
 // embeddedBy returns the types that a struct embeds, and those which these embed.

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A model that another one embeds without its keys stays a model: gen refuses one name of guards in both, and does not drop one of them.
+// A model that another one embeds without its keys stays a model: gen refuses one name of guards in both, and does not
+// drop one of them.
 func TestAnEmbeddedModelHasGuardsOfItsOwn(t *testing.T) {
 	source := "package p\n\ntype Base struct {\n\t_ struct{} `ddb:\"table=clubs\"`\n\tID string `ddb:\"pk=B#{ID}\"`\n\t" +
 		"Mail string `ddb:\"sk=HEAD,unique\"`\n}\n\ntype User struct {\n\t_ struct{} `ddb:\"table=clubs\"`\n\tBase `ddb:\"-\"`\n\t" +
