@@ -28,10 +28,11 @@ var (
 
 // The limits of a program that maps one struct, in bytes. It is linked as go build -trimpath does,
 // without the debug information if GOFLAGS says so. The second limit is without the symbol table and
-// the debug information (-ldflags=-s -w). The program had 11,862,178 bytes without them in November 2026.
+// the debug information (-ldflags=-s -w). At the end of November 2026 the program had 17,358,718 and 12,095,753 bytes:
+// unique values had added 265,716 and 196,608.
 const (
-	helloSize     = 16_800_000
-	helloStripped = 11_900_000
+	helloSize     = 17_450_000
+	helloStripped = 12_150_000
 )
 
 // room is a clean place: a module cache of its own, which is filled from the repository, and else from
