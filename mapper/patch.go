@@ -288,11 +288,12 @@ func (p entityPatch) plan(m any, options []WriteOption) (*Plan, error) {
 		x, _, err := operation.NewPatch(g.env, spec, writeOptionsOf(options))
 		return g.predict(x, err)
 	}
-	at, _, err := g.search.SomeOwner(spec.Selection)
+	at, noted, err := g.search.SomeOwner(spec.Selection)
 	if err != nil {
 		return nil, g.public(err)
 	}
-	spec.Selection, spec.Reckon = at, true
+	lookup := g.env.Estimate.Owner(noted)
+	spec.Selection, spec.Reckon = at, &lookup
 	x, _, err := operation.NewPatch(g.env, spec, writeOptionsOf(options))
 	return g.predict(x, err)
 }

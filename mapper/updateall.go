@@ -82,10 +82,14 @@ func PlanUpdateAll(parts ...Part) (*Plan, error) {
 		return nil, err
 	}
 	sum := planOfReads(estimate.Reads{})
+	lookups := estimate.Reads{}
 	for _, p := range u.reads {
 		r := p.engine.env.Estimate.Selection(p.update.sel, true)
 		sum.Requests += r.Requests
 		sum.RCU = sum.RCU.Add(r.RCU)
+		if p.update.sought != nil {
+			lookups = lookups.Add(p.engine.env.Estimate.Owner(p.update.noted))
+		}
 	}
 	switch {
 	case u.atOnce:
@@ -93,14 +97,21 @@ func PlanUpdateAll(parts ...Part) (*Plan, error) {
 	case !u.single():
 		sum.Requests, sum.RCU = 2*sum.Requests, sum.RCU.Times(2)
 	}
+	sum.Requests += lookups.Requests
+	sum.RCU = sum.RCU.Add(lookups.RCU)
 	return sum, nil
 }
 
 // UpdatePart returns the part of [UpdateAll] that reads a selection into v and saves its changes. v gets
-// the loaded value before each call of the function. The options are those of SavePart; IfTag is not.
+// the loaded value before each call of the function. The options are those of SavePart; IfTag is not. A lookup by a
+// unique value finds the entity again before each try, and its root item is loaded too.
 func (m *Mapper[T]) UpdatePart(v *T, s query.Selection[T], options ...WriteOption) Part {
 	g := m.get()
 	u := &updating{sel: m.resolved(s), v: v, options: writeOptionsOf(options)}
+	if l := u.sel; l.Lookup != nil && l.Fault() == nil {
+		u.sought = &l
+		u.sel, u.noted, u.sel.Err = g.search.SomeOwner(l)
+	}
 	switch {
 	case u.sel.Err != nil:
 	case v == nil:
@@ -119,13 +130,20 @@ func (m *Mapper[T]) UpdatePart(v *T, s query.Selection[T], options ...WriteOptio
 	p := g.part(nil, func() (operation.Part, error) {
 		return nil, g.model.Errorf("an UpdatePart is read first: pass it to UpdateAll")
 	})
-	p.update, p.entity = u, u.sel.Identity
+	if p.update = u; u.sought == nil {
+		p.entity = u.sel.Identity
+	}
 	return p
 }
 
 // updating is an entity that UpdateAll reads and writes.
 type updating struct {
 	sel selection.Selection
+	// sought is the lookup, nil for a key. sel is then a selection like that of the entity, until the entity owned is
+	// found. noted reports that the note of the value is not read.
+	sought *selection.Selection
+	owned  *search.Owned
+	noted  bool
 	// v is a pointer to the value, and reset makes the value zero.
 	v       any
 	reset   func()
@@ -139,6 +157,7 @@ type updating struct {
 // updates is a running UpdateAll.
 type updates struct {
 	update  func() error
+	asked   []Part // with lookups
 	parts   []Part
 	reads   []Part // those that are read
 	engines []*engine
@@ -151,7 +170,7 @@ type updates struct {
 
 // newUpdates checks the parts. The error joins all faults.
 func newUpdates(update func() error, parts []Part) (*updates, error) {
-	u := &updates{update: update, parts: parts}
+	u := &updates{update: update, asked: parts, parts: parts}
 	var errs []error
 	if update == nil {
 		errs = append(errs, model.Usagef("mapper: the function of UpdateAll is nil: pass one that changes the values"))
@@ -223,6 +242,9 @@ func (u *updates) label() string {
 func (u *updates) run(ctx context.Context, t *draft) error {
 	return operation.Repeat(ctx, u.label(), func() error {
 		u.own, u.last = nil, nil
+		if err := u.findOwners(ctx, t); err != nil {
+			return err
+		}
 		if err := u.readAll(ctx, t); err != nil {
 			return err
 		}
@@ -233,6 +255,37 @@ func (u *updates) run(ctx context.Context, t *draft) error {
 	})
 }
 
+// findOwners finds the entities of the lookups, and makes the updates those of their keys.
+func (u *updates) findOwners(ctx context.Context, t *draft) error {
+	sought := func(p Part) bool { return p.find != nil || p.update != nil && p.update.sought != nil }
+	if !slices.ContainsFunc(u.asked, sought) {
+		return nil
+	}
+	parts, err := findOwners(ctx, u.asked, t)
+	if err != nil {
+		u.own = err
+		return errUpdate
+	}
+	for i, p := range parts {
+		x := p.update
+		if x == nil || x.sought == nil {
+			continue
+		}
+		if x.owned, err = p.engine.search.Owner(ctx, *x.sought, &t.Tally.Tally); err != nil {
+			return &operation.Fault{Model: p.engine.model, Err: err}
+		}
+		x.sel, x.options.Owner = p.engine.search.WithRoot(x.owned.Selection), x.owned.Unique
+		parts[i].entity = x.sel.Identity
+	}
+	now, err := newUpdates(u.update, parts)
+	if err != nil {
+		u.own = err
+		return errUpdate
+	}
+	u.parts, u.reads, u.atOnce = now.parts, now.reads, now.atOnce
+	return nil
+}
+
 // readAll reads the entities into their values, as they were at one moment. If they were not, the error is a conflict.
 func (u *updates) readAll(ctx context.Context, t *draft) error {
 	found, requests, err := u.find(ctx, t)
@@ -241,6 +294,10 @@ func (u *updates) readAll(ctx context.Context, t *draft) error {
 	}
 	for i, p := range u.reads {
 		x := p.update
+		root := found[i].Root
+		if x.owned != nil && (root == nil || !x.owned.Still(p.engine.model, root.Attributes())) {
+			return &operation.Conflict{Label: p.engine.model.Label()} // the value has another owner by now
+		}
 		x.content = found[i].Content()
 		x.reset()
 		s, err := p.engine.decodeFound(ctx, found[i], x.v, t)
@@ -338,7 +395,7 @@ func (u *updates) write(ctx context.Context, t *draft) error {
 	switch {
 	case err == nil, errors.As(err, new(*operation.Unknown)), errors.As(err, new(*operation.Partial)):
 		return err
-	case u.concerns(err):
+	case u.concerns(err), operation.IsOwnerChanged(err):
 		u.last = err
 		return &operation.Conflict{Label: u.label()}
 	case errors.As(err, new(*operation.Conflict)), errors.As(err, new(*search.NotFound)):

@@ -87,7 +87,14 @@ func (e *Estimator) RootRead() Reads { return Reads{Requests: 1, RootReads: 1, R
 
 // Lookup returns the cost of a load by a unique value. noted reports that the note of the value is not read.
 func (e *Estimator) Lookup(sel selection.Selection, strong, noted bool) Reads {
-	r := e.Guard(strong).Add(e.Selection(sel, strong))
+	return e.lookup(e.Guard(strong).Add(e.Selection(sel, strong)), noted)
+}
+
+// Owner returns the cost of a lookup for a write: strongly consistent reads of the guard and the root item, and of the
+// note unless noted.
+func (e *Estimator) Owner(noted bool) Reads { return e.lookup(e.Guard(true).Add(e.RootRead()), noted) }
+
+func (e *Estimator) lookup(r Reads, noted bool) Reads {
 	if !noted {
 		r = r.Add(e.Guard(true))
 	}

@@ -36,8 +36,8 @@ type modify struct {
 	root *item.Image
 	// owner is the entity of a lookup, nil for a patch by key.
 	owner *search.Owned
-	// reckon reports that the patch is planned, and the entity of its lookup is not known.
-	reckon bool
+	// reckon is the cost of the lookup, of a patch that is planned and whose entity is not known; nil for others.
+	reckon *estimate.Reads
 	// looked reports that an item was missing, so that the root item is read after the patch.
 	looked bool
 	few    [1]*change.Change // room for those of most patches
@@ -51,10 +51,10 @@ type PatchSpec struct {
 	Returns bool
 	// Located reports that the entity was located among several shards, and may move.
 	Located bool
-	// Owner is the entity of a lookup, nil for a patch by key. Reckon reports that the patch is planned, and that the
-	// entity of its lookup is not known.
+	// Owner is the entity of a lookup, nil for a patch by key. Reckon is the cost of the lookup, if the patch is
+	// planned and the entity is not known.
 	Owner  *search.Owned
-	Reckon bool
+	Reckon *estimate.Reads
 }
 
 // NewPatch returns the operation that writes a patch; returned returns the record of the item after the write, if
@@ -123,8 +123,8 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 	if !p.blind && !p.Rooted() {
 		p.RequireItems()
 	}
-	p.changes = p.few[:0]
-	if spec.Owner != nil || spec.Reckon {
+	p.changes, p.reckon = p.few[:0], spec.Reckon
+	if spec.Owner != nil || spec.Reckon != nil {
 		if err := p.own(spec.Owner); err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (p *modify) own(owner *search.Owned) error {
 	if _, err := p.RequireRoot(); err != nil {
 		return err
 	}
-	if p.owner, p.reckon = owner, owner == nil; owner != nil {
+	if p.owner = owner; owner != nil {
 		p.bindTo(owner.Root)
 		p.RequireOwner(owner.Values(m))
 	}
@@ -442,8 +442,8 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 	if err != nil {
 		return r, err
 	}
-	if p.reckon {
-		r = p.env.Estimate.Guard(true).Add(p.env.Estimate.RootRead())
+	if p.reckon != nil {
+		r = *p.reckon
 	} else if p.needsIncarnation() && !(p.mayRemember() && p.env.Incarnations.Get(at) != nil) {
 		r = p.env.Estimate.RootRead()
 	}

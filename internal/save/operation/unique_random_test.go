@@ -151,12 +151,15 @@ type act struct {
 	was, is *resident
 	// missing reports that the part needs a player that does not exist, and exists that it inserts one that does.
 	missing, exists bool
-	// key is the key of a delete. lax reports that it may find leftover items of a player that has expired.
+	// key is the key of a delete or an update. lax reports that it may find leftover items of a player that has
+	// expired.
 	key   string
 	lax   bool
 	part  mapper.Part
 	alone func(ctx context.Context) (*mapper.Receipt, error)
 	e     *mapper.Entity[player]
+	// update is the function of an UpdatePart, nil for other parts.
+	update func()
 }
 
 // ids returns the players that the part is about.
@@ -219,6 +222,26 @@ func (v *village) save(id string) *act {
 		what: "save", was: &was, is: &resident{clone(e.Value), was.life}, part: v.m.SavePart(e), e: e,
 		alone: func(ctx context.Context) (*mapper.Receipt, error) { return v.m.Save(ctx, e) },
 	}
+}
+
+// update reads and changes a player in UpdateAll, or alone in Update.
+func (v *village) update(id string) *act {
+	how, n, was := v.sought(id)
+	a := &act{what: "update " + how, was: was, missing: was == nil, key: id}
+	var is player
+	if was != nil {
+		is = clone(was.player)
+		v.draw(&is)
+		a.is = &resident{clone(is), was.life}
+	}
+	var now player
+	a.update = func() { now = clone(is) }
+	if a.part = v.m.UpdatePart(&now, n); v.IntN(2) == 0 {
+		a.alone = func(ctx context.Context) (*mapper.Receipt, error) {
+			return v.m.Update(ctx, n, func(k *player) error { *k = clone(is); return nil })
+		}
+	}
+	return a
 }
 
 func (v *village) move(id, to string) *act {
@@ -347,7 +370,7 @@ func (v *village) swap(one, two string) []*act {
 // next draws an operation.
 func (v *village) next() (all []*act) {
 	some := func() *act {
-		switch v.IntN(9) {
+		switch v.IntN(10) {
 		case 0, 1:
 			return v.insert(v.id())
 		case 2, 3:
@@ -356,6 +379,8 @@ func (v *village) next() (all []*act) {
 			return v.patch(v.there())
 		case 7:
 			return v.move(v.there(), v.id())
+		case 8:
+			return v.update(v.there())
 		}
 		return v.delete(v.there())
 	}
@@ -493,6 +518,15 @@ func (v *village) run(all []*act) {
 	var err error
 	if len(all) == 1 && all[0].alone != nil {
 		r, err = all[0].alone(ctx)
+	} else if slices.ContainsFunc(all, func(a *act) bool { return a.update != nil }) {
+		r, err = mapper.UpdateAll(ctx, func() error {
+			for _, a := range all {
+				if a.update != nil {
+					a.update()
+				}
+			}
+			return nil
+		}, parts...)
 	} else {
 		r, err = mapper.Transact(ctx, parts...)
 	}
