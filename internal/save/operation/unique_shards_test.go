@@ -248,6 +248,40 @@ func TestUpdatesByLookupAddItemsWhileShardsChange(t *testing.T) {
 	}
 }
 
+// UpdateAll by lookups finds the entities on the shards of both programs.
+func TestUpdateAllByLookupWhileShardsChange(t *testing.T) {
+	t.Parallel()
+	table := testengine.Table(t, "PK:S", "SK:S")
+	early, late := newLobby[guestEarly](t, table), newLobby[guestLate](t, table)
+	for n := range 8 {
+		for i, o := range [][]mapper.WriteOption{nil, {mapper.CheckRoot()}, {mapper.CheckLoaded()}} {
+			one, two := fmt.Sprint("one", n, i), fmt.Sprint("two", n, i)
+			must(t, early.insert(guest{Inn: "i", ID: one, Email: one}))
+			must(t, late.insert(guest{Inn: "i", ID: two, Email: two}))
+			must(t, late.exchange(one, two, o...))
+			must(t, early.exchange(two, one, o...))
+			a, b := late.find(one), early.find(two)
+			if a == nil || b == nil || a.ID != one || b.ID != two || len(a.Bags) != 2 || len(b.Bags) != 2 {
+				t.Errorf("%d, %d: %+v, %+v", n, i, a, b)
+			}
+		}
+	}
+	if r := kit.Must(unique.Verify(late.ctx, late.m))(t); !r.Verified() || r.Entities != 48 || r.Guarded != 48 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// exchange exchanges two e-mail addresses, and gives both guests a bag.
+func (l *lobby[G]) exchange(one, two string, o ...mapper.WriteOption) error {
+	var v, w G
+	a, b := (*guest)(unsafe.Pointer(&v)), (*guest)(unsafe.Pointer(&w))
+	return kit.Err(mapper.UpdateAll(l.ctx, func() error {
+		a.Email, b.Email = b.Email, a.Email
+		a.Bags, b.Bags = append(a.Bags, bag{len(a.Bags)}), append(b.Bags, bag{len(b.Bags)})
+		return nil
+	}, l.m.UpdatePart(&v, l.by(one), o...), l.m.UpdatePart(&w, l.by(two), o...)))
+}
+
 // An insert on another shard deletes the expired root item whose value it takes: a late save cannot restore that one,
 // and verify finds no fault.
 func TestInsertsOnAnotherShardDeleteTheExpiredOwner(t *testing.T) {
