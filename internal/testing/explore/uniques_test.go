@@ -298,16 +298,27 @@ func (a *personActor[P]) update(id string) {
 	}
 	op.wants = func(u int, r rootState) bool { return wanting(all...)(u, r) }
 	op.done = func(m moment) bool { return has(last.ID, mark, ownedOf(last))(m) }
+	change := func(p *P) error {
+		v := person(*p)
+		op.ids = append(op.ids, v.ID) // an update by a lookup saves the entity as it was loaded
+		a.change(&v)
+		v.Mark = mark
+		last, all = v, append(all, ownedOf(v))
+		*p = P(v)
+		return nil
+	}
+	write := a.m.Update
+	if a.IntN(3) == 0 {
+		op.what += " (UpdateAll)"
+		write = func(ctx context.Context, s query.Selection[P], update func(*P) error, o ...mapper.WriteOption) (
+			*mapper.Receipt, error,
+		) {
+			var p P
+			return mapper.UpdateAll(ctx, func() error { return update(&p) }, a.m.UpdatePart(&p, s, o...))
+		}
+	}
 	_ = a.call(op, func(ctx context.Context) error {
-		_, err := a.m.Update(ctx, of, func(p *P) error {
-			v := person(*p)
-			op.ids = append(op.ids, v.ID) // an update by a lookup saves the entity as it was loaded
-			a.change(&v)
-			v.Mark = mark
-			last, all = v, append(all, ownedOf(v))
-			*p = P(v)
-			return nil
-		})
+		_, err := write(ctx, of, change)
 		return err
 	})
 }
