@@ -2,6 +2,7 @@ package field
 
 import (
 	"fmt"
+	"reflect"
 	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -57,4 +58,6 @@ type named[P any] string
 
 func (n named[P]) of(P) {}
 
-func (n named[P]) row() codec.Row { return codec.Row{Tag: string(n)} }
+func (n named[P]) row() codec.Row {
+	return codec.Row{Tag: string(n), Record: reflect.TypeFor[P]().Elem()}
+}

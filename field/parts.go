@@ -43,7 +43,7 @@ func (h *handle) at(k any) handle {
 	}
 	text, err := h.row.Form.Entries.Text(k)
 	e := handle{
-		row:     codec.Row{Form: h.row.Form.Entries.Elem},
+		row:     codec.Row{Form: h.row.Form.Entries.Elem, In: &h.row, Key: text},
 		under:   expr.Field{{Attribute: text}}.Under(h.fieldPath()),
 		options: h.options.Elem(), entry: true,
 	}

@@ -5,6 +5,9 @@ import "github.com/itemize/itemize/internal/model/codec"
 // Of is the handle of any field of the struct R.
 type Of[R any] = handleOf[*R]
 
+// Handle is the handle of any field of any struct.
+type Handle interface{ rowed }
+
 // handleOf is the handle of a field of the struct that P points to.
 type handleOf[P any] interface {
 	of(P)

@@ -5,10 +5,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/item"
-	"github.com/itemize/itemize/internal/read/selection"
 	"github.com/itemize/itemize/internal/read/snapshot"
 	"github.com/itemize/itemize/query"
 )
@@ -39,6 +40,8 @@ type Decoded[T any] struct {
 	// External lists the fields with external values (chunk, s3=). Value does not have them; load the
 	// item to read them.
 	External []string
+
+	item *model.Identified
 }
 
 // DecodeOption is an option of Decode and DecodeChange.
@@ -66,12 +69,12 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 	if err != nil {
 		return nil, err
 	}
-	out := &Decoded[T]{Key: keyOf(d.Place), State: d.state, Incarnation: d.incarnation()}
-	if !d.ofModel() {
+	out := &Decoded[T]{Key: keyOf(d.Place), State: d.State, Incarnation: d.Incarnation(), item: d}
+	if !d.OfModel() {
 		return out, nil
 	}
 	out.Field, out.Root, out.Value, out.External = d.Kind.Name, m.get().model.IsRoot(d.Kind), v, externalOf(&d.Image)
-	out.Entity = m.keyOf(d.of)
+	out.Entity = m.keyOf(d.Of)
 	return out, nil
 }
 
@@ -97,6 +100,27 @@ type ItemChange[T any] struct {
 	Event string
 	// Old and New are the item before and after, nil for none.
 	Old, New *Decoded[T]
+
+	model *model.Model
+}
+
+// Changed reports whether the change is one of a field: its attribute has another value, or the item was created or
+// deleted with one. Pass the handles of generated code, of the model (UserFields.Email) or of a struct in it
+// (WishFields.Price, for an element). Several mean any of them. A field of another item did not change.
+func (c *ItemChange[T]) Changed(fields ...field.Handle) bool {
+	for _, f := range fields {
+		if c.model.Changed(c.Old.identified(), c.New.identified(), door.Field.Row(f)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Decoded[T]) identified() *model.Identified {
+	if d == nil {
+		return nil
+	}
+	return d.item
 }
 
 // DecodeChange decodes the old and new image of a stream record (NEW_AND_OLD_IMAGES). Pass nil for the
@@ -104,7 +128,7 @@ type ItemChange[T any] struct {
 func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, options ...DecodeOption) (*ItemChange[T],
 	error,
 ) {
-	c := &ItemChange[T]{}
+	c := &ItemChange[T]{model: m.get().model}
 	var err error
 	if len(old) > 0 {
 		if c.Old, err = m.Decode(old, options...); err != nil {
@@ -152,36 +176,19 @@ func eventOf(before, after, root bool) string {
 	return "none"
 }
 
-// decoded is an item of the caller, and its kind in the model.
-type decoded struct {
-	item.Image
-	of    selection.Selection
-	state string
-}
-
-// ofModel reports whether it is an item of the model.
-func (d *decoded) ofModel() bool { return d.state != "unknown" && d.state != "guard" }
-
-func (d *decoded) incarnation() []byte {
-	if b, ok := d.Header.Incarnation.(*types.AttributeValueMemberB); ok {
-		return b.Value
-	}
-	return nil
-}
-
 // decodeItem decodes an item into v, a pointer to a zero model.
-func (g *engine) decodeItem(a item.Attributes, v any, options []DecodeOption) (*decoded, error) {
+func (g *engine) decodeItem(a item.Attributes, v any, options []DecodeOption) (*model.Identified, error) {
 	var s decodeSettings
 	for _, o := range options {
 		if o != nil {
 			o.apply(&s)
 		}
 	}
-	d, err := g.identify(a, s.table)
-	if err != nil || !d.ofModel() {
+	d, err := g.model.Identify(a, s.table)
+	if err != nil || !d.OfModel() {
 		return d, err
 	}
-	snap, err := snapshot.Loaded(g.model, d.of)
+	snap, err := snapshot.Loaded(g.model, d.Of)
 	if err == nil {
 		err = snap.Identify(v)
 	}
@@ -190,86 +197,4 @@ func (g *engine) decodeItem(a item.Attributes, v any, options []DecodeOption) (*
 		err = snap.Decode(v, []item.Image{d.Image})
 	}
 	return d, err
-}
-
-// identify finds the kind of an item. If table is "", it uses the table that the key fits.
-func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
-	m := g.model
-	var found *decoded
-	fits := ""
-	tables := m.Tables
-	if table != "" {
-		tables = nil
-		if t := m.TableNamed(table); t != nil {
-			tables = []*item.Table{t}
-		}
-	}
-	for _, t := range tables {
-		img, err := m.Image(t, a)
-		if err != nil {
-			if table != "" {
-				return nil, err
-			}
-			continue
-		}
-		d := &decoded{Image: img, state: "unknown"}
-		if model.IsGuard(img.PK) {
-			d.state = "guard"
-			return d, nil
-		}
-		if identity, ok := m.Whose(&img); ok {
-			if at, err := m.Schema.Partition(identity); err == nil && table == "" {
-				d.Table = m.Table(t.Index, at.Period)
-			}
-			d.of, d.state = selection.Entity(m.Schema, identity), g.stateOf(&img)
-		}
-		switch {
-		case found == nil || found.state == "unknown":
-			found = d
-		case d.state != "unknown":
-			return nil, m.Errorf("the item %s can belong to the table %s or to %s: name the table with "+
-				"mapper.InTable",
-				img.Place, fits, t.Name)
-		}
-		if d.state != "unknown" {
-			fits = t.Name
-		}
-	}
-	switch {
-	case found != nil:
-		return found, nil
-	case table != "":
-		return nil, m.Errorf("the model has no table %q: it has %s", table, tableList(m.Tables))
-	}
-	return nil, m.Errorf("the item's key matches no table of the model: %s", tableList(m.Tables))
-}
-
-// stateOf returns the state of an item of the model, as far as the item alone shows it.
-func (g *engine) stateOf(img *item.Image) string {
-	switch st := img.Header.ReadStage(); {
-	case g.model.IsRoot(img.Kind) && !img.Header.Live() && st.State == item.Deleting:
-		return "deleting"
-	case g.model.IsRoot(img.Kind) && !img.Header.Live(), !g.model.IsRoot(img.Kind) && img.Header.Stage != nil &&
-		img.Header.Incarnation != nil:
-		return "staged"
-	case img.Expired:
-		return "expired"
-	}
-	return "live"
-}
-
-// tableList lists tables with their keys.
-func tableList(tables []*item.Table) string {
-	text := ""
-	for i, t := range tables {
-		if i > 0 {
-			text += ", "
-		}
-		text += t.Name + " (" + t.Hash
-		if t.Range != "" {
-			text += ", " + t.Range
-		}
-		text += ")"
-	}
-	return text
 }

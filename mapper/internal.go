@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/large/compression"
 	"github.com/itemize/itemize/internal/large/extern"
@@ -28,6 +30,7 @@ func init() {
 		return writeFunc(func(o *operation.Options) { o.RootInTransaction = true })
 	}
 	door.Mapper.Detach = func(e any) { e.(interface{ detach() }).detach() }
+	door.Mapper.Incarnation = func(e any) []byte { return e.(interface{ incarnation() []byte }).incarnation() }
 	door.Mapper.Throttled = throttled
 	door.Mapper.Engine = func(m any) door.Engine { return engineOf(m) }
 	door.Mapper.EngineOf = func(c any, e *schema.Entity, o any) (door.Engine, *model.Model, error) {
@@ -52,6 +55,15 @@ func init() {
 }
 
 func (e *Entity[T]) detach() { e.state.notStored = true }
+
+func (e *Entity[T]) incarnation() []byte {
+	is, _ := e.state.Snapshot.Incarnation()
+	b, _ := is.(*types.AttributeValueMemberB)
+	if b == nil {
+		return nil
+	}
+	return b.Value
+}
 
 // engineOf returns the engine of a *Mapper, nil for none.
 func engineOf(m any) *engine {

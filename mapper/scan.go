@@ -138,7 +138,7 @@ func (g *engine) strayOf(x search.Stray) Stray {
 	case live.Live(), x.Header.Incarnation != nil && !staging.Holds(x.Root, x.Header.Incarnation):
 		out.State = "dead"
 	default:
-		out.State = g.stateOf(x.Root)
+		out.State = g.model.StateOf(x.Root)
 	}
 	return out
 }

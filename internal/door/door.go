@@ -65,6 +65,8 @@ var Mapper struct {
 	RootInTransaction func() any
 	// Detach makes a new *mapper.Entity one that was not read from its items. It cannot be saved.
 	Detach func(entity any)
+	// Incarnation returns the incarnation of an *mapper.Entity, nil for none.
+	Incarnation func(entity any) []byte
 	// Engine returns the engine of a mapper.
 	Engine func(m any) Engine
 	// EngineOf returns the engine of a model that the command itemize knows by its source, and the model. options is a

@@ -127,6 +127,7 @@ func bind(all reflect.Value, table *codec.Form, more []codec.Row) {
 		ok := false
 		if at := slices.IndexFunc(more, func(r codec.Row) bool { return r.Name == name }); at >= 0 {
 			row, ok = more[at], true
+			row.Record = table.Type
 		} else if table.Table != nil {
 			row, ok = table.Table.Named(name)
 		}

@@ -22,6 +22,11 @@ type Row struct {
 	// At returns a pointer to the field of a struct.
 	At   func(p any) any
 	Form *Form
+	// Record is the struct that declares the field or embeds the one that does, nil for none.
+	Record reflect.Type
+	// In is the row of the map of an entry with the key Key, nil for a field.
+	In  *Row
+	Key string
 }
 
 // Attribute returns the name of the attribute that the field is stored in.
@@ -92,7 +97,7 @@ func (t *Table) row(i int) Row {
 		f = reflectedOf(field.Type)
 	}
 	at := func(p any) any { return f.at(unsafe.Add(address(p), field.Offset)) }
-	return Row{field.Name, field.Tag.Get("dynamodbav"), at, f}
+	return Row{field.Name, field.Tag.Get("dynamodbav"), at, f, t.typ, nil, ""}
 }
 
 // resolve lists the fields as attributevalue sees them.

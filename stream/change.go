@@ -1,0 +1,266 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// Event is what happened to an entity or an item.
+type Event string
+
+// The events. An item is changed if one of its attributes has another value. An entity is never Changed: its items are.
+const (
+	None    Event = ""
+	Created Event = "created"
+	Changed Event = "changed"
+	Deleted Event = "deleted"
+	Expired Event = "expired" // deleted because its time to live had passed
+)
+
+// Change is a change of one item of a model.
+type Change[T any] struct {
+	// EntityEvent is what happened to the entity: it was created, deleted, or has expired. Only the root item shows it.
+	// A staged insert is Created when its root item becomes live, and a staged delete Deleted when it begins.
+	EntityEvent Event
+	// ItemEvent is what happened to the item: created, changed, deleted or expired.
+	ItemEvent Event
+	// Entity selects the entity, to load or patch it. Key is the key of the item.
+	Entity *query.Key[T]
+	Key    mapper.Key
+	// Field is the field of the model that the item stores, or its sort key if several fields share it. Root reports
+	// whether it is the root item.
+	Field string
+	Root  bool
+	// Old and New have the values before and after, nil for none: the key fields and those of the item. For an element,
+	// the slice or map has that element only.
+	Old, New *T
+	// External lists the fields with external values (chunk, s3=), which Old and New do not have.
+	External []string
+	// Incarnation identifies this insert of the entity, nil if its items have none. It distinguishes entities that had
+	// the same key after each other.
+	Incarnation []byte
+	// Moved is, for an entity that was deleted, the incarnation that it has now if this was the delete of a Move. The
+	// Created of the entity under the new key has it as its Incarnation. Both have no order.
+	Moved []byte
+	// Whole is the entity as a strongly consistent read finds it now, with the option WithEntity. It is nil if the
+	// entity with this incarnation does not exist any more.
+	Whole *mapper.Entity[T]
+	// Time is when DynamoDB wrote the item, in full seconds.
+	Time time.Time
+	// SequenceNumber is the position of the record in its shard. It grows with the changes of an item.
+	SequenceNumber string
+	// Record is the record.
+	Record *Record
+
+	images *mapper.ItemChange[T]
+}
+
+// Changed reports whether a field has another value after the change, or a value only before or after it. Pass
+// handles of generated code: those of the model (UserFields.Email), or of a struct in it (WishFields.Price, for an
+// element). With several it reports whether one of them has changed. Fields of other items have not.
+func (c *Change[T]) Changed(fields ...field.Handle) bool { return c.images.Changed(fields...) }
+
+// OnOption is an option of On.
+type OnOption func(*onSettings)
+
+type onSettings struct {
+	whole bool
+	read  []mapper.ReadOption
+}
+
+// WithEntity loads the entity before each call of the handler, strongly consistent, as Change.Whole. It costs what
+// Mapper.PlanLoad predicts: 1 RCU for each 4 KB of the entity, for each change. It loads nothing if the change has
+// deleted the entity. A change of another item is not shown if its entity does not exist any more.
+func WithEntity(options ...mapper.ReadOption) OnOption {
+	return func(s *onSettings) { s.whole, s.read = true, append(s.read, options...) }
+}
+
+// On adds a handler for the changes of a model. A router can have several handlers for a model, which are called in
+// this order. On panics if an argument is nil.
+func On[T any](r *Router, m *mapper.Mapper[T], handler func(context.Context, *Change[T]) error, options ...OnOption) {
+	switch {
+	case r == nil:
+		panic("stream.On: the router is nil: make it with stream.NewRouter")
+	case m == nil:
+		panic("stream.On: the mapper is nil: make it with mapper.New")
+	case handler == nil:
+		panic("stream.On: the handler is nil: pass a function")
+	}
+	var s onSettings
+	for _, o := range options {
+		if o != nil {
+			o(&s)
+		}
+	}
+	on := &route[T]{m, door.Mapper.Model(m), handler, s}
+	r.routes = append(r.routes, on)
+}
+
+// route is the handler of one model.
+type route[T any] struct {
+	mapper   *mapper.Mapper[T]
+	model    *model.Model
+	handler  func(context.Context, *Change[T]) error
+	settings onSettings
+}
+
+func (r *route[T]) table(name string) *item.Table { return r.model.TableNamed(name) }
+
+func (r *route[T]) changes(rec *Record, gone *deletions) (calls []func(context.Context) error, matched bool, err error) {
+	var options []mapper.DecodeOption
+	if rec.Table != "" {
+		options = append(options, mapper.InTable(rec.Table))
+	}
+	images, err := r.mapper.DecodeChange(rec.Old, rec.New, options...)
+	if err != nil {
+		return nil, true, err
+	}
+	old, now := ofModel(images.Old), ofModel(images.New)
+	if old == nil && now == nil {
+		return nil, false, nil
+	}
+	if old != nil && now != nil && replaced(old, now) {
+		r.add(&calls, rec, gone, images, old, nil, old.State == "expired")
+		r.add(&calls, rec, gone, images, nil, now, false)
+	} else {
+		r.add(&calls, rec, gone, images, old, now, rec.Expired)
+	}
+	return calls, true, nil
+}
+
+// ofModel returns an item if it is one of the model, otherwise nil.
+func ofModel[T any](d *mapper.Decoded[T]) *mapper.Decoded[T] {
+	if d == nil || d.Value == nil {
+		return nil
+	}
+	return d
+}
+
+// replaced reports whether a write has replaced the item of another entity with the same key: of one that has
+// expired or was deleted. An item without an incarnation can get one.
+func replaced[T any](old, now *mapper.Decoded[T]) bool {
+	if now.Incarnation == nil || bytes.Equal(old.Incarnation, now.Incarnation) {
+		return false
+	}
+	return old.Incarnation != nil || old.State == "expired"
+}
+
+// add adds the call of the handler for a change from old to now, unless it shows nothing.
+func (r *route[T]) add(calls *[]func(context.Context) error, rec *Record, gone *deletions, images *mapper.ItemChange[T],
+	old, now *mapper.Decoded[T], expired bool,
+) {
+	entity, event := events(old, now, expired)
+	either := now
+	if now == nil {
+		either = old
+	}
+	if either.Root && !exists(now) && old != nil {
+		gone.add(old.Incarnation)
+	}
+	leftover := !either.Root && (gone.has(either.Incarnation) || now == nil && images.New != nil)
+	if entity == None && event == None || leftover || event == Changed && !r.differs(rec) {
+		return
+	}
+	c := &Change[T]{
+		EntityEvent: entity, ItemEvent: event, Entity: either.Entity, Key: either.Key, Field: either.Field,
+		Root: either.Root, External: either.External, Incarnation: either.Incarnation,
+		Time: rec.Time, SequenceNumber: rec.SequenceNumber, Record: rec,
+		images: images,
+	}
+	if exists(old) || old != nil && !old.Root {
+		c.Old = old.Value
+	}
+	if exists(now) || now != nil && !now.Root {
+		c.New = now.Value
+	}
+	if entity == Deleted && old.Incarnation != nil {
+		b := item.MovedIncarnation(&types.AttributeValueMemberB{Value: old.Incarnation})
+		c.Moved = b.(*types.AttributeValueMemberB).Value
+	}
+	*calls = append(*calls, func(ctx context.Context) error { return r.call(ctx, c) })
+}
+
+// events returns what a change from old to now means.
+func events[T any](old, now *mapper.Decoded[T], expired bool) (entity, event Event) {
+	end := Deleted
+	if expired {
+		end = Expired
+	}
+	before, after := exists(old), exists(now)
+	if !(old != nil && old.Root || now != nil && now.Root) {
+		before = old != nil
+		after = now != nil && (before || now.State != "staged")
+		switch {
+		case before && after:
+			return None, Changed
+		case before && now == nil:
+			return None, end
+		case after:
+			return None, Created
+		}
+		return None, None
+	}
+	switch {
+	case before && after:
+		return None, Changed
+	case before:
+		return end, end
+	case after:
+		return Created, Created
+	}
+	return None, None
+}
+
+// exists reports whether a root item means that its entity exists. An expired one does until it is deleted or replaced,
+// because only that shows its end.
+func exists[T any](d *mapper.Decoded[T]) bool {
+	return d != nil && (d.State == "live" || d.State == "expired")
+}
+
+// differs reports whether an item has changed in more than the attributes that the library keeps for itself.
+func (r *route[T]) differs(rec *Record) bool {
+	e := r.model.Schema
+	own := []string{e.Version, e.State, e.Incarnation, e.Moved}
+	for name, v := range rec.New {
+		if !slices.Contains(own, name) && !attr.Same(v, rec.Old[name]) {
+			return true
+		}
+	}
+	for name := range rec.Old {
+		if !slices.Contains(own, name) && rec.New[name] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// call calls the handler.
+func (r *route[T]) call(ctx context.Context, c *Change[T]) error {
+	if r.settings.whole && c.EntityEvent != Deleted && c.EntityEvent != Expired {
+		e, err := r.mapper.Load(ctx, c.Entity, append(slices.Clone(r.settings.read), mapper.Strong())...)
+		switch {
+		case errors.Is(err, mapper.ErrNotFound):
+		case err != nil:
+			return err
+		case bytes.Equal(door.Mapper.Incarnation(e), c.Incarnation):
+			c.Whole = e
+		}
+		if c.Whole == nil && c.EntityEvent == None {
+			return nil
+		}
+	}
+	return r.handler(ctx, c)
+}

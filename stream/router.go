@@ -1,0 +1,178 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/model/item"
+)
+
+// Router calls handlers for the changes of models. Add all handlers before it is used. It can be used by several
+// goroutines then.
+type Router struct {
+	routes    []routed
+	unmatched func(context.Context, *Record) error
+}
+
+// routed is a route without its type.
+type routed interface {
+	// table returns the table of the model with a real name, nil for none.
+	table(name string) *item.Table
+	// changes returns the calls of the handler for a record, and whether the record is one of the model.
+	changes(rec *Record, gone *deletions) (calls []func(context.Context) error, matched bool, err error)
+}
+
+// NewRouter returns a router without handlers.
+func NewRouter() *Router { return &Router{} }
+
+// Unmatched sets the handler for records of items that are of no model of the router. The items that the library
+// itself stores are not shown: guards of unique values, notes, and the parts of external values.
+func (r *Router) Unmatched(handler func(context.Context, *Record) error) { r.unmatched = handler }
+
+// Handle calls the handlers for one record. It returns the first error of a handler, or that of a record that cannot
+// be decoded. A panic of a handler is an error, a *PanicError.
+func (r *Router) Handle(ctx context.Context, rec *Record) error { return r.handle(ctx, rec, &deletions{}) }
+
+func (r *Router) handle(ctx context.Context, rec *Record, gone *deletions) error {
+	calls, err := r.calls(rec, gone)
+	if err != nil {
+		return err
+	}
+	return run(ctx, calls)
+}
+
+// calls returns the calls of handlers for a record.
+func (r *Router) calls(rec *Record, gone *deletions) (calls []func(context.Context) error, err error) {
+	if err := r.check(rec); err != nil {
+		return nil, err
+	}
+	if internal(rec) {
+		return nil, nil
+	}
+	some := false
+	for _, route := range r.routes {
+		if rec.Table != "" && route.table(rec.Table) == nil {
+			continue
+		}
+		more, matched, err := route.changes(rec, gone)
+		if err != nil {
+			return nil, err
+		}
+		calls, some = append(calls, more...), some || matched
+	}
+	if !some && r.unmatched != nil {
+		calls = append(calls, func(ctx context.Context) error { return r.unmatched(ctx, rec) })
+	}
+	return calls, nil
+}
+
+// check returns an error if the router cannot handle the records of a stream.
+func (r *Router) check(rec *Record) error {
+	if err := rec.check(); err != nil {
+		return err
+	}
+	if rec.Table == "" || r.unmatched != nil ||
+		slices.ContainsFunc(r.routes, func(on routed) bool { return on.table(rec.Table) != nil }) {
+		return nil
+	}
+	return fmt.Errorf("stream of the table %s: no model of the router has this table: pass its real name with "+
+		"mapper.Table, or set a handler with Unmatched", rec.Table)
+}
+
+// run calls functions until one fails.
+func run(ctx context.Context, calls []func(context.Context) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{v, debug.Stack()}
+		}
+	}()
+	for _, call := range calls {
+		if err := call(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PanicError is the panic of a handler.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("the handler panicked: %v", e.Value) }
+
+// Unwrap returns the value of the panic if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// own are the beginnings of the partition keys of the library's own items: guards and notes.
+var own = []string{"~unique#", "~migrate#", "~format#"}
+
+// internal reports whether an item is one that the library stores for itself.
+func internal(rec *Record) bool {
+	for _, v := range rec.Keys {
+		if s, ok := v.(*types.AttributeValueMemberS); ok {
+			for _, begin := range own {
+				if strings.HasPrefix(s.Value, begin) {
+					return true
+				}
+			}
+		}
+	}
+	for _, image := range []map[string]types.AttributeValue{rec.Old, rec.New} {
+		for name := range image {
+			if strings.HasPrefix(name, "~") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// orderOf returns a key that records share if they must be handled in their order: the partition key, or the whole key
+// of an item in a table of no model.
+func (r *Router) orderOf(rec *Record) string {
+	for _, route := range r.routes {
+		if t := route.table(rec.Table); t != nil {
+			if k, ok := attr.ScalarOf(rec.Keys[t.Hash]); ok {
+				return rec.Table + "\x00" + k.Text
+			}
+		}
+	}
+	return rec.Table + "\x00" + string(attr.Hash(rec.Keys))
+}
+
+// deletions remembers the incarnations of entities that were deleted, so that the removals of their items show nothing. It
+// forgets the oldest.
+type deletions struct{ recent, former map[string]struct{} }
+
+// deletionsLimit is the number of incarnations in each of the two generations: about 1 MB in all.
+const deletionsLimit = 8192
+
+func (d *deletions) add(incarnation []byte) {
+	if incarnation == nil {
+		return
+	}
+	if d.recent == nil || len(d.recent) >= deletionsLimit {
+		d.recent, d.former = map[string]struct{}{}, d.recent
+	}
+	d.recent[string(incarnation)] = struct{}{}
+}
+
+func (d *deletions) has(incarnation []byte) bool {
+	if incarnation == nil {
+		return false
+	}
+	_, recent := d.recent[string(incarnation)]
+	_, former := d.former[string(incarnation)]
+	return recent || former
+}
