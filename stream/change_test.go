@@ -323,4 +323,3 @@ func TestStreamsWithoutImagesAreRefused(t *testing.T) {
 		t.Errorf("another table: %v", err)
 	}
 }
-

@@ -252,4 +252,3 @@ func TestLambdaRefusesOtherEvents(t *testing.T) {
 		t.Errorf("no records: %s %v", out, err)
 	}
 }
-

@@ -37,7 +37,9 @@ func (r *Router) Unmatched(handler func(context.Context, *Record) error) { r.unm
 
 // Handle calls the handlers for one record. It returns the first error of a handler, or that of a record that cannot
 // be decoded. A panic of a handler is an error, a *PanicError.
-func (r *Router) Handle(ctx context.Context, rec *Record) error { return r.handle(ctx, rec, &deletions{}) }
+func (r *Router) Handle(ctx context.Context, rec *Record) error {
+	return r.handle(ctx, rec, &deletions{})
+}
 
 func (r *Router) handle(ctx context.Context, rec *Record, gone *deletions) error {
 	calls, err := r.calls(rec, gone)

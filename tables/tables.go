@@ -79,11 +79,11 @@ func neededBy(all []Definition) []*tabledef.Table {
 }
 
 // CloudFormation returns tables as the resources of a template, in YAML.
-func CloudFormation(all []Definition) string { return tabledef.CloudFormation(neededBy(all)) }
+func CloudFormation(all []Definition) string { return tabledef.CloudFormation(neededBy(all), nil) }
 
 // Terraform returns tables as resources for HashiCorp's provider for AWS. An index with several key
 // attributes needs a provider version with key_schema blocks.
-func Terraform(all []Definition) string { return tabledef.Terraform(neededBy(all)) }
+func Terraform(all []Definition) string { return tabledef.Terraform(neededBy(all), nil) }
 
 // Difference is a difference between a live table and its models.
 type Difference struct {

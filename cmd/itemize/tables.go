@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,13 +18,21 @@ import (
 func (c *command) tables(args []string) error {
 	f := c.flags(help{
 		"tables", "[packages]", "Print the tables of models, with indexes and time to live. Models " +
-			"that share a table are joined.",
-		[]string{"tables ./...", "tables -format terraform ./store", "tables -time 2026-03-01 ./store"},
+			"that share a table are joined. With -events, add the event source mappings of Lambda functions.",
+		[]string{
+			"tables ./...", "tables -format terraform ./store", "tables -time 2026-03-01 ./store",
+			"tables -events -models User,Order ./store",
+		},
 	})
 	asJSON, tags := f.common()
 	format := f.String("format", "cloudformation", "cloudformation, terraform, or json (CreateTable)")
 	day := f.String("time", time.Now().UTC().Format(time.DateOnly),
 		"`day` for tables that rotate by time (default: today)")
+	stream := f.Bool("stream", false, "with change streams of old and new images")
+	events := f.Bool("events", false, "also print, for each table of the models, its stream and an event source mapping of a Lambda function: "+
+		"filters by the keys of the models, bounded retries, and a queue for failures")
+	only := f.String("models", "", "with -events, the `names` of the models that the function handles, with commas "+
+		"between them (default: all)")
 	if err := f.parse(args); err != nil {
 		return err
 	}
@@ -39,7 +48,14 @@ func (c *command) tables(args []string) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case *only != "" && !*events:
+		return usageError{errors.New("-models: only -events has a function: write both")}
+	case *events && *format == "json":
+		return usageError{errors.New("-events: only templates have mappings: write -format cloudformation or terraform")}
+	}
 	var sets [][]*tabledef.Table
+	var models []*schema.Entity
 	var faults []generator.Diagnostic
 	for _, p := range packages {
 		faults = append(faults, p.Diagnostics...)
@@ -50,7 +66,12 @@ func (c *command) tables(args []string) error {
 			if m.Schema == nil {
 				continue // its faults are printed below
 			}
-			sets = append(sets, append(tabledef.Of(m.Schema, tableNames(m.Schema, at)), tabledef.PartsOf(m.Schema)...))
+			own := tabledef.Of(m.Schema, tableNames(m.Schema, at))
+			for _, d := range own {
+				d.Stream = *stream
+			}
+			sets = append(sets, append(own, tabledef.PartsOf(m.Schema)...))
+			models = append(models, m.Schema)
 		}
 	}
 	if len(faults) > 0 {
@@ -64,6 +85,16 @@ func (c *command) tables(args []string) error {
 		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag",
 			strings.Join(patterns(f), " "))
 	}
+	var mappings []tabledef.Mapping
+	if *events {
+		if models, err = modelsNamed(models, *only); err != nil {
+			return err
+		}
+		mappings = tabledef.Events(models, func(e *schema.Entity) []string { return tableNames(e, at) })
+	}
+	for _, d := range all {
+		d.Stream = d.Stream || slices.ContainsFunc(mappings, func(m tabledef.Mapping) bool { return m.Table == d.Name })
+	}
 	switch *format {
 	case "json":
 		e := json.NewEncoder(c.stdout)
@@ -74,11 +105,33 @@ func (c *command) tables(args []string) error {
 			}
 		}
 	case "cloudformation":
-		fmt.Fprint(c.stdout, tabledef.CloudFormation(all))
+		fmt.Fprint(c.stdout, tabledef.CloudFormation(all, mappings))
 	case "terraform":
-		fmt.Fprint(c.stdout, tabledef.Terraform(all))
+		fmt.Fprint(c.stdout, tabledef.Terraform(all, mappings))
 	}
 	return nil
+}
+
+// modelsNamed returns the models with the names of a list, all for "".
+func modelsNamed(all []*schema.Entity, list string) ([]*schema.Entity, error) {
+	if list == "" {
+		return all, nil
+	}
+	var out []*schema.Entity
+	for name := range strings.SplitSeq(list, ",") {
+		n := len(out)
+		var have []string
+		for _, e := range all {
+			if e.Name == name {
+				out = append(out, e)
+			}
+			have = append(have, e.Name)
+		}
+		if len(out) == n {
+			return nil, usageError{unknown("model", name, "", have, "write one of "+strings.Join(have, ", "))}
+		}
+	}
+	return out, nil
 }
 
 // tableNames returns the names of a model's tables at a time.

@@ -12,6 +12,11 @@ import (
 // another request after the table exists.
 func (d *Table) Input() *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{TableName: aws.String(d.Name), BillingMode: types.BillingModePayPerRequest}
+	if d.Stream {
+		in.StreamSpecification = &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
+		}
+	}
 	for _, a := range d.Attributes {
 		in.AttributeDefinitions = append(in.AttributeDefinitions,
 			types.AttributeDefinition{

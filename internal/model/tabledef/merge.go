@@ -41,6 +41,7 @@ func (d *Table) join(o *Table) error {
 	if d.TTL == "" {
 		d.TTL = o.TTL
 	}
+	d.Stream = d.Stream || o.Stream
 	for _, a := range o.Attributes {
 		if i := slices.IndexFunc(d.Attributes, func(b schema.KeyAttribute) bool { return b.Name == a.Name }); i >= 0 &&
 			d.Attributes[i].Type != a.Type {

@@ -19,6 +19,8 @@ type Table struct {
 	Indexes     []*schema.Index
 	// TTL is the attribute of the items' time to live, "" for none.
 	TTL string
+	// Stream reports that the table has a change stream with old and new images.
+	Stream bool
 }
 
 // Of returns the tables that a model needs, by the names that they have.

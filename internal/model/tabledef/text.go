@@ -10,16 +10,28 @@ import (
 	"github.com/itemize/itemize/internal/model/schema"
 )
 
-// CloudFormation returns the tables as the resources of a template, in YAML.
-func CloudFormation(tables []*Table) string {
+// CloudFormation returns the tables as the resources of a template, in YAML, with event source mappings of their
+// streams.
+func CloudFormation(tables []*Table, mappings []Mapping) string {
 	var b strings.Builder
 	printLine := func(indent int, format string, args ...any) {
 		fmt.Fprintf(&b, "%s%s\n", strings.Repeat("  ", indent), fmt.Sprintf(format, args...))
 	}
-	printLine(0, "Resources:")
-	used := map[string]bool{}
+	used, words := map[string]bool{}, map[string]string{}
 	for _, d := range tables {
-		printLine(1, "%s:", unique(word(d.Name), used))
+		words[d.Name] = unique(word(d.Name), used)
+	}
+	if len(mappings) > 0 {
+		printLine(0, "Parameters:")
+		for _, m := range mappings {
+			printLine(1, "%sFunction:", words[m.Table])
+			printLine(2, "Type: String")
+			printLine(2, "Description: The name or the ARN of the function")
+		}
+	}
+	printLine(0, "Resources:")
+	for _, d := range tables {
+		printLine(1, "%sTable:", words[d.Name])
 		printLine(2, "Type: AWS::DynamoDB::Table")
 		printLine(2, "Properties:")
 		printLine(3, "TableName: %s", naming.YAML(d.Name))
@@ -65,25 +77,83 @@ func CloudFormation(tables []*Table) string {
 			printLine(4, "AttributeName: %s", naming.YAML(d.TTL))
 			printLine(4, "Enabled: true")
 		}
+		if d.Stream {
+			printLine(3, "StreamSpecification:")
+			printLine(4, "StreamViewType: NEW_AND_OLD_IMAGES")
+		}
+	}
+	for _, m := range mappings {
+		mappingLines(printLine, m, words[m.Table])
 	}
 	return b.String()
 }
 
+// Settings of event source mappings. A batch is tried again while it fails, for less than the 24 hours that a stream
+// keeps its records, so that the destination for failures can still name them.
+const (
+	batchSize    = 100
+	retries      = 10
+	maxAge       = 12 * 60 * 60      // seconds
+	retention    = 14 * 24 * 60 * 60 // seconds that the queue keeps a failure
+	windowLength = 1                 // seconds to wait for a full batch
+)
+
+// mappingLines prints a mapping and the queue of its failures. The names of all resources begin with name.
+func mappingLines(printLine func(indent int, format string, args ...any), m Mapping, name string) {
+	for _, n := range m.Notes {
+		printLine(1, "# %s", n)
+	}
+	printLine(1, "%sEvents:", name)
+	printLine(2, "Type: AWS::Lambda::EventSourceMapping")
+	printLine(2, "Properties:")
+	printLine(3, "EventSourceArn: !GetAtt %sTable.StreamArn", name)
+	printLine(3, "FunctionName: !Ref %sFunction", name)
+	printLine(3, "StartingPosition: TRIM_HORIZON")
+	printLine(3, "BatchSize: %d", batchSize)
+	printLine(3, "MaximumBatchingWindowInSeconds: %d", windowLength)
+	printLine(3, "MaximumRetryAttempts: %d", retries)
+	printLine(3, "MaximumRecordAgeInSeconds: %d", maxAge)
+	printLine(3, "BisectBatchOnFunctionError: true")
+	printLine(3, "FunctionResponseTypes: [ReportBatchItemFailures]")
+	printLine(3, "DestinationConfig:")
+	printLine(4, "OnFailure:")
+	printLine(5, "Destination: !GetAtt %sFailures.Arn", name)
+	if len(m.Patterns) > 0 {
+		printLine(3, "FilterCriteria:")
+		printLine(4, "Filters:")
+		for _, p := range m.Patterns {
+			printLine(5, "- Pattern: %s", naming.YAML(p))
+		}
+	}
+	printLine(1, "%sFailures:", name)
+	printLine(2, "Type: AWS::SQS::Queue")
+	printLine(2, "Properties:")
+	printLine(3, "MessageRetentionPeriod: %d", retention)
+}
+
 // Terraform returns the tables as resources of HashiCorp's provider for AWS. An index whose keys are
 // several attributes needs a version of it that has key_schema blocks.
-func Terraform(tables []*Table) string {
+func Terraform(tables []*Table, mappings []Mapping) string {
 	var b strings.Builder
-	used := map[string]bool{}
+	used, resources := map[string]bool{}, map[string]string{}
 	for i, d := range tables {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "resource \"aws_dynamodb_table\" %q {\n", unique(snake(d.Name), used))
+		name := unique(snake(d.Name), used)
+		resources[d.Name] = name
+		fmt.Fprintf(&b, "resource \"aws_dynamodb_table\" %q {\n", name)
+		enabled, view := "", ""
+		if d.Stream {
+			enabled, view = "true", naming.HCL("NEW_AND_OLD_IMAGES")
+		}
 		settings(&b, "  ", [][2]string{
 			{"name", naming.HCL(d.Name)},
 			{"billing_mode", naming.HCL("PAY_PER_REQUEST")},
 			{"hash_key", naming.HCL(d.Hash)},
 			{"range_key", naming.HCL(d.Range)},
+			{"stream_enabled", enabled},
+			{"stream_view_type", view},
 		})
 		for _, a := range d.Attributes {
 			block(&b, "attribute", [][2]string{{"name", naming.HCL(a.Name)}, {"type", naming.HCL(string(a.Type))}})
@@ -96,7 +166,49 @@ func Terraform(tables []*Table) string {
 		}
 		b.WriteString("}\n")
 	}
+	for _, m := range mappings {
+		terraformMapping(&b, m, resources[m.Table])
+	}
 	return b.String()
+}
+
+// terraformMapping writes a mapping and the queue of its failures. name is the resource of the table.
+func terraformMapping(b *strings.Builder, m Mapping, name string) {
+	fmt.Fprintf(b, "\nvariable %q {\n", name+"_function")
+	settings(b, "  ", [][2]string{{"type", "string"}, {"description", naming.HCL("The name or the ARN of the function")}})
+	b.WriteString("}\n\n")
+	for _, n := range m.Notes {
+		fmt.Fprintf(b, "# %s\n", n)
+	}
+	fmt.Fprintf(b, "resource \"aws_lambda_event_source_mapping\" %q {\n", name)
+	number := func(n int) string { return strconv.Itoa(n) }
+	settings(b, "  ", [][2]string{
+		{"event_source_arn", "aws_dynamodb_table." + name + ".stream_arn"},
+		{"function_name", "var." + name + "_function"},
+		{"starting_position", naming.HCL("TRIM_HORIZON")},
+		{"batch_size", number(batchSize)},
+		{"maximum_batching_window_in_seconds", number(windowLength)},
+		{"maximum_retry_attempts", number(retries)},
+		{"maximum_record_age_in_seconds", number(maxAge)},
+		{"bisect_batch_on_function_error", "true"},
+		{"function_response_types", `["ReportBatchItemFailures"]`},
+	})
+	b.WriteString("\n  destination_config {\n    on_failure {\n")
+	settings(b, "      ", [][2]string{{"destination_arn", "aws_sqs_queue." + name + "_failures.arn"}})
+	b.WriteString("    }\n  }\n")
+	if len(m.Patterns) > 0 {
+		b.WriteString("\n  filter_criteria {\n")
+		for _, p := range m.Patterns {
+			b.WriteString("    filter {\n")
+			settings(b, "      ", [][2]string{{"pattern", naming.HCL(p)}})
+			b.WriteString("    }\n")
+		}
+		b.WriteString("  }\n")
+	}
+	b.WriteString("}\n")
+	fmt.Fprintf(b, "\nresource \"aws_sqs_queue\" %q {\n", name+"_failures")
+	settings(b, "  ", [][2]string{{"message_retention_seconds", number(retention)}})
+	b.WriteString("}\n")
 }
 
 func terraformIndex(b *strings.Builder, x *schema.Index) {
@@ -176,7 +288,7 @@ func word(name string) string {
 		up = false
 		out += string(r)
 	}
-	return out + "Table"
+	return out
 }
 
 // snake makes a name as Terraform takes it.
