@@ -37,8 +37,8 @@ type Change[T any] struct {
 	EntityEvent Event
 	// ItemEvent is what happened to the item: created, changed, deleted or expired.
 	ItemEvent Event
-	// Entity selects the entity, to load or patch it. Key is the key of the item.
-	Entity *query.Key[T]
+	// Entity selects the entity, to load it. Key is the key of the item.
+	Entity query.Selection[T]
 	Key    mapper.Key
 	// Field is the field of the model that the item stores, or its sort key if several fields share it. Root reports
 	// whether it is the root item.
@@ -58,6 +58,9 @@ type Change[T any] struct {
 	// Whole is the entity as a strongly consistent read finds it now, with the option WithEntity. It is nil if the
 	// entity with this incarnation does not exist any more.
 	Whole *mapper.Entity[T]
+	// Snapshot reports that the change is no record, but an entity that a snapshot shows: it has no Record, no Time and
+	// no SequenceNumber.
+	Snapshot bool
 	// Time is when DynamoDB wrote the item, in full seconds.
 	Time time.Time
 	// SequenceNumber is the position of the record in its shard. It grows with the changes of an item.
@@ -71,7 +74,10 @@ type Change[T any] struct {
 // Changed reports whether a field has another value after the change, or a value only before or after it. Pass
 // handles of generated code: those of the model (UserFields.Email), or of a struct in it (WishFields.Price, for an
 // element). With several it reports whether one of them has changed. Fields of other items have not.
-func (c *Change[T]) Changed(fields ...field.Handle) bool { return c.images.Changed(fields...) }
+// In a snapshot all fields have changed.
+func (c *Change[T]) Changed(fields ...field.Handle) bool {
+	return c.images == nil || c.images.Changed(fields...)
+}
 
 // OnOption is an option of On.
 type OnOption func(*onSettings)
@@ -263,4 +269,27 @@ func (r *route[T]) call(ctx context.Context, c *Change[T]) error {
 		}
 	}
 	return r.handler(ctx, c)
+}
+
+func (r *route[T]) snapshot(ctx context.Context, table string, show func(*Record, func(context.Context) error) bool) error {
+	for e, err := range r.mapper.Scan(ctx, mapper.Strong()) {
+		if err != nil {
+			return err
+		}
+		at, key, err := r.mapper.RootKey(e)
+		if err != nil {
+			return err
+		}
+		if at != table {
+			continue
+		}
+		c := &Change[T]{
+			EntityEvent: Created, ItemEvent: Created, Root: true, New: &e.Value, Whole: e, Snapshot: true,
+			Entity: e, Incarnation: door.Mapper.Incarnation(e),
+		}
+		if !show(&Record{Table: at, Keys: key}, func(ctx context.Context) error { return r.handler(ctx, c) }) {
+			return ctx.Err()
+		}
+	}
+	return nil
 }

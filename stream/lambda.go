@@ -101,42 +101,27 @@ type failed struct {
 
 // dispatch handles records, in the order of each partition key. It returns the first failure of each, in their order.
 func (f *Function) dispatch(ctx context.Context, records []eventRecord) []failed {
-	queues := map[string][]int{}
-	var order []string
-	calls := make([][]func(context.Context) error, len(records))
+	calls, numbers := make([][]func(context.Context) error, len(records)), make([]int, len(records))
 	for i := range records {
-		rec := &records[i]
-		if rec.err == nil {
+		numbers[i] = i
+		if rec := &records[i]; rec.err == nil {
 			calls[i], rec.err = f.router.calls(&rec.Record, &f.gone)
 		}
-		key := f.router.orderOf(&rec.Record)
-		if queues[key] == nil {
-			order = append(order, key)
-		}
-		queues[key] = append(queues[key], i)
 	}
-	failures := make([]error, len(records))
-	var wg sync.WaitGroup
-	room := make(chan struct{}, max(f.parallel, 1))
-	for _, key := range order {
-		room <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-room }()
-			for _, i := range queues[key] {
-				if records[i].err == nil {
-					records[i].err = run(ctx, calls[i])
-				}
-				if failures[i] = records[i].err; failures[i] != nil {
-					return
-				}
+	inOrder(context.WithoutCancel(ctx), make(chan struct{}, max(f.parallel, 1)), numbers,
+		func(i int) string { return f.router.orderOf(&records[i].Record) },
+		func(i int) bool {
+			if records[i].err == nil {
+				records[i].err = run(ctx, calls[i])
 			}
+			return records[i].err == nil
 		})
-	}
-	wg.Wait()
 	var out []failed
-	for i, err := range failures {
-		if err != nil {
-			out = append(out, failed{i, err})
+	failing := map[string]bool{}
+	for i := range records {
+		if key := f.router.orderOf(&records[i].Record); records[i].err != nil && !failing[key] {
+			failing[key] = true
+			out = append(out, failed{i, records[i].err})
 		}
 	}
 	return out

@@ -31,10 +31,11 @@ type Record struct {
 // (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html)
 const expiry = "dynamodb.amazonaws.com"
 
-// recordOf returns a record of the client of package dynamodbstreams.
+// recordOf returns a record of the client of package dynamodbstreams. With an error it has what could be decoded.
 func recordOf(table, shard string, r *streams.Record) (*Record, error) {
 	if r.Dynamodb == nil {
-		return nil, fmt.Errorf("stream: record %s of the table %s: it has no change", aws.ToString(r.EventID), table)
+		return &Record{Table: table, Shard: shard, ID: aws.ToString(r.EventID)},
+			fmt.Errorf("stream: record %s of the table %s: it has no change", aws.ToString(r.EventID), table)
 	}
 	out := &Record{
 		Table: table, Shard: shard, ID: aws.ToString(r.EventID), View: string(r.Dynamodb.StreamViewType),
@@ -51,7 +52,7 @@ func recordOf(table, shard string, r *streams.Record) (*Record, error) {
 		}
 		var err error
 		if *m.to, err = attributevalue.FromDynamoDBStreamsMap(m.from); err != nil {
-			return nil, fmt.Errorf("stream: record %s of the table %s: %w", out.ID, table, err)
+			return out, fmt.Errorf("stream: record %s of the table %s: %w", out.ID, table, err)
 		}
 	}
 	return out, nil

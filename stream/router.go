@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -26,6 +27,9 @@ type routed interface {
 	table(name string) *item.Table
 	// changes returns the calls of the handler for a record, and whether the record is one of the model.
 	changes(rec *Record, gone *deletions) (calls []func(context.Context) error, matched bool, err error)
+	// snapshot scans the tables of the model. It calls show with the keys of each entity and the call of the handler,
+	// until that returns false.
+	snapshot(ctx context.Context, table string, show func(*Record, func(context.Context) error) bool) error
 }
 
 // NewRouter returns a router without handlers.
@@ -151,6 +155,36 @@ func (r *Router) orderOf(rec *Record) string {
 		}
 	}
 	return rec.Table + "\x00" + string(attr.Hash(rec.Keys))
+}
+
+// inOrder calls a function for the numbers of some keys: in the order of each key, until it returns false, and for
+// several keys at the same time, each with a slot. It begins nothing more when the context has ended.
+func inOrder(ctx context.Context, slots chan struct{}, numbers []int, keys func(i int) string, each func(i int) bool) {
+	queues, order := map[string][]int{}, []string(nil)
+	for _, i := range numbers {
+		key := keys(i)
+		if queues[key] == nil {
+			order = append(order, key)
+		}
+		queues[key] = append(queues[key], i)
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, key := range order {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			for _, i := range queues[key] {
+				if ctx.Err() != nil || !each(i) {
+					return
+				}
+			}
+		})
+	}
 }
 
 // deletions remembers the incarnations of entities that were deleted, so that the removals of their items show nothing. It

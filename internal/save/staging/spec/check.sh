@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla, Expiry.tla, Large.tla and Unique.tla with TLC:
+# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla, Expiry.tla, Large.tla, Unique.tla, Leases.tla and
+# Snapshot.tla with TLC:
 #
 #	check.sh small     what .ci/run checks: the small ones hold
 #	check.sh all       what .ci/full checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
@@ -13,6 +14,7 @@
 #	check.sh faults    staged writes, writers that add, and migrations, with several faults; rollbacks with more programs
 #	check.sh large     a large value: two actors without faults, and that each clause is needed
 #	check.sh unique    unique values: two and three actors, moves, lookups and the adoption, and that each clause is needed
+#	check.sh streams   leases of a stream's shards and read models from nothing, and that each clause is needed
 #	check.sh largeall  the same with faults, and three actors
 #	check.sh NAME      NAME.cfg alone, with all that TLC says (traces)
 #
@@ -62,6 +64,8 @@ module() {
 	Rollback*) echo Rollback ;;
 	Carry*) echo Carry ;;
 	Unique*) echo Unique ;;
+	Leases*) echo Leases ;;
+	Snapshot*) echo Snapshot ;;
 	*) echo Staging ;;
 	esac
 }
@@ -212,6 +216,21 @@ expiry() {
 	fails ExpiryWithoutLooks ExpiresWithRoot
 }
 
+streams() {
+	holds Leases
+	fails LeasesWithoutOnVersion 'NeverBack|ParentsFirst|NothingLost'
+	fails LeasesWithoutAfterHandler NothingLost
+	fails LeasesWithoutParentFirst ParentsFirst
+	fails LeasesWithoutListedIsNotDone ParentsFirst
+	fails LeasesWithoutKeepsListed NeverBack
+	fails LeasesWithoutReadsThenLists NeverBack
+	fails LeasesWithoutSinkCompares SinkIsNewest
+	holds Snapshot
+	fails SnapshotWithoutPositionFirst Complete
+	fails SnapshotWithoutScanFirst Complete
+	fails SnapshotWithoutSamePosition Complete
+}
+
 large() {
 	holds Large
 	fails LargeWithoutFlipNeedsOpen SeenWhole
@@ -276,10 +295,11 @@ all)
 	expiry
 	large
 	unique
+	streams
 	;;
 small)
 	side_by_side=yes
-	for config in AddsUpdates Adds CarryBare Carry Expiry Updates UpdatesTransactional Rollback UniqueMovesFaults; do holds $config; done
+	for config in AddsUpdates Adds CarryBare Carry Expiry Updates UpdatesTransactional Rollback UniqueMovesFaults Snapshot; do holds $config; done
 	;;
 two) staging ;;
 carry) carry ;;
@@ -314,6 +334,7 @@ updates) updates ;;
 expiry) expiry ;;
 large) large ;;
 unique) unique ;;
+streams) streams ;;
 largeall)
 	holds LargeFaults
 	holds LargeThree

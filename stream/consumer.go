@@ -1,0 +1,512 @@
+package stream
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/itemize/itemize/internal/request"
+	"github.com/itemize/itemize/mapper"
+)
+
+// Client is the client of DynamoDB: it reads and writes leases, and describes the table. *dynamodb.Client is one.
+type Client interface {
+	mapper.Client
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput,
+		error)
+}
+
+// Streams is the client of change streams. *dynamodbstreams.Client is one.
+type Streams interface {
+	DescribeStream(context.Context, *dynamodbstreams.DescribeStreamInput,
+		...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error)
+	GetShardIterator(context.Context, *dynamodbstreams.GetShardIteratorInput,
+		...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error)
+	GetRecords(context.Context, *dynamodbstreams.GetRecordsInput,
+		...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error)
+}
+
+// Consumer reads the stream of a table in a service, together with the other workers of its group.
+type Consumer struct {
+	streams  Streams
+	client   Client
+	table    string
+	router   *Router
+	settings settings
+	store    *store
+	limiter  *request.Limiter
+	handlers chan struct{} // a slot for each call of a handler
+	batches  chan struct{} // a slot for each answer in memory
+
+	stats stats
+}
+
+type settings struct {
+	leases, group      string
+	from               time.Time
+	interval, failover time.Duration
+	discover           time.Duration
+	poll               time.Duration
+	grace              time.Duration
+	rate               request.Rate
+	parallel, memory   int
+	attempts           int
+	least, most        time.Duration
+	values, snapshot   bool
+	letters            func(context.Context, *Letter) error
+	failed             func(error)
+	mapping            []mapper.Option
+}
+
+// ConsumerOption is an option of NewConsumer.
+type ConsumerOption func(*settings)
+
+// Leases names the table of leases, with the keys PK and SK. The default is "stream-leases". LeaseTable returns the
+// request that creates it. It cannot be the table of the stream: each lease would be a record.
+func Leases(table string) ConsumerOption { return func(s *settings) { s.leases = table } }
+
+// Group names the consumer group. The default is "default". Workers of a group share the shards, and each group gets all
+// records. A stream has at most two groups.
+func Group(name string) ConsumerOption { return func(s *settings) { s.group = name } }
+
+// From starts a new group at a time: older records are read, but not handled. Records have full seconds, so that the
+// first ones can be up to a second older. The default is the beginning of the stream, which keeps 24 hours. A group that
+// has a position goes on there.
+func From(t time.Time) ConsumerOption { return func(s *settings) { s.from = t } }
+
+// Interval is the time between two beats of a worker, each of which costs 1 WCU, and between two reads of the leases.
+// Checkpoints are saved as often, for shards with progress. The default is 5 seconds.
+func Interval(d time.Duration) ConsumerOption { return func(s *settings) { s.interval = d } }
+
+// Failover is how long a worker watches the counter of another one that does not grow, before it takes the leases of
+// that one. The default is six intervals.
+func Failover(d time.Duration) ConsumerOption { return func(s *settings) { s.failover = d } }
+
+// Discover is the time between two listings of the shards. They are listed at the end of each shard, too. The default
+// is a minute.
+func Discover(d time.Duration) ConsumerOption { return func(s *settings) { s.discover = d } }
+
+// Poll is the time between two reads of a shard without new records. The default is a second.
+func Poll(d time.Duration) ConsumerOption { return func(s *settings) { s.poll = d } }
+
+// RequestRate limits the reads of all shards of this worker, in GetRecords requests per second.
+func RequestRate(requests float64) ConsumerOption {
+	return func(s *settings) { s.rate = request.RateOf(requests) }
+}
+
+// Handlers is the number of handlers that run at the same time, for different partition keys. The default is 16.
+func Handlers(n int) ConsumerOption { return func(s *settings) { s.parallel = n } }
+
+// Batches is the number of answers of the stream in memory, each of up to 1 MB before it is decoded. The default is 32.
+func Batches(n int) ConsumerOption { return func(s *settings) { s.memory = n } }
+
+// Attempts is how often a handler is called for a record, until it is a dead letter, with pauses that double from least
+// to most. The defaults are 5 attempts, 100 milliseconds and 5 seconds.
+func Attempts(n int, least, most time.Duration) ConsumerOption {
+	return func(s *settings) { s.attempts, s.least, s.most = n, least, most }
+}
+
+// Grace is how long running handlers may take after Run's context has ended. Then their own context ends. The default is
+// 30 seconds.
+func Grace(d time.Duration) ConsumerOption { return func(s *settings) { s.grace = d } }
+
+// DeadLetters passes dead letters to a function, instead of the table of leases. The shard waits until it succeeds.
+func DeadLetters(f func(context.Context, *Letter) error) ConsumerOption {
+	return func(s *settings) { s.letters = f }
+}
+
+// KeepValues stores the images of dead letters and the texts of errors, which can have values of attributes. Without
+// images a letter can be handled again as long as the stream has its record: 24 hours.
+func KeepValues() ConsumerOption { return func(s *settings) { s.values = true } }
+
+// WithSnapshot shows a new group all entities of its models first: a worker scans the tables, and calls the handlers
+// with a Change that is Created, with the entity as Whole and as New. Then the records since the beginning of the scan
+// are handled. They repeat changes that the scan has shown. The scan must end within 24 hours. If its worker dies, another
+// one begins it again.
+func WithSnapshot() ConsumerOption { return func(s *settings) { s.snapshot = true } }
+
+// OnError sets the function that is called for errors that a consumer survives: failed requests, records that were
+// trimmed before they were read (*TrimmedError), and dead letters (*DeadLetterError). The default logs them with package
+// slog.
+func OnError(f func(error)) ConsumerOption { return func(s *settings) { s.failed = f } }
+
+// MapperOptions passes options to the mappers of the leases, such as mapper.Observe.
+func MapperOptions(options ...mapper.Option) ConsumerOption {
+	return func(s *settings) { s.mapping = append(s.mapping, options...) }
+}
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,255}$`)
+
+// NewConsumer returns a consumer of the stream of a table, which calls the handlers of a router. It sends nothing.
+func NewConsumer(client Client, streams Streams, table string, r *Router, options ...ConsumerOption) (*Consumer, error) {
+	s := settings{
+		leases: "stream-leases", group: "default", interval: 5 * time.Second, discover: time.Minute, poll: time.Second,
+		grace: 30 * time.Second, parallel: 16, memory: 32, attempts: 5, least: 100 * time.Millisecond, most: 5 * time.Second,
+		failed: func(err error) { slog.Warn("change stream", "err", err) },
+	}
+	for _, o := range options {
+		if o != nil {
+			o(&s)
+		}
+	}
+	if s.failover == 0 {
+		s.failover = 6 * s.interval
+	}
+	if err := s.check(client, streams, table, r); err != nil {
+		return nil, fmt.Errorf("stream.NewConsumer: %w", err)
+	}
+	c := &Consumer{streams: streams, client: client, table: table, router: r, settings: s, limiter: s.rate.Limiter(1)}
+	c.handlers, c.batches = make(chan struct{}, s.parallel), make(chan struct{}, s.memory)
+	var err error
+	c.store, err = newStore(client, s.leases, table+"/"+s.group, s.mapping)
+	return c, err
+}
+
+func (s *settings) check(client Client, streams Streams, table string, r *Router) error {
+	switch {
+	case client == nil:
+		return errors.New("the client is nil: pass dynamodb.NewFromConfig(cfg)")
+	case streams == nil:
+		return errors.New("the client of streams is nil: pass dynamodbstreams.NewFromConfig(cfg)")
+	case r == nil:
+		return errors.New("the router is nil: make it with stream.NewRouter")
+	case !validName.MatchString(table):
+		return fmt.Errorf("table %q: pass the name of a table", table)
+	case !validName.MatchString(s.group):
+		return fmt.Errorf("group %q: use letters, digits, '_', '.' and '-'", s.group)
+	case s.leases == table:
+		return errors.New("the table of leases is the table of the stream, so that each checkpoint would be a record: " +
+			"pass another table with stream.Leases")
+	case s.interval <= 0, s.discover <= 0, s.poll <= 0, s.grace < 0:
+		return errors.New("a time is not positive: leave out the option for its default")
+	case s.failover < 2*s.interval:
+		return errors.New("Failover is less than two intervals, so that a slow worker would lose its leases: make it longer")
+	case s.parallel <= 0, s.memory <= 0, s.attempts <= 0:
+		return errors.New("a number of Handlers, Batches or Attempts is not positive: leave out the option for its default")
+	case s.least < 0, s.most < s.least:
+		return errors.New("the pauses of Attempts are negative, or the longest is less than the shortest: exchange them")
+	case s.failed == nil:
+		return errors.New("the function of OnError is nil: leave out the option for its default")
+	case s.rate.Check() != nil:
+		return fmt.Errorf("RequestRate is %w", s.rate.Check())
+	}
+	return r.check(&Record{Table: table})
+}
+
+// LeaseTable returns the request that creates a table of leases, with on-demand capacity.
+func LeaseTable(name string) *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest}
+	for _, k := range []struct {
+		name string
+		role types.KeyType
+	}{{"PK", types.KeyTypeHash}, {"SK", types.KeyTypeRange}} {
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: &k.name, KeyType: k.role})
+		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
+			AttributeName: &k.name, AttributeType: types.ScalarAttributeTypeS,
+		})
+	}
+	return in
+}
+
+// DeleteGroup deletes the leases of the consumer's group, so that another group can read the stream. Its workers must
+// have stopped. Dead letters stay.
+func (c *Consumer) DeleteGroup(ctx context.Context) error {
+	return c.store.delete(ctx, c.table, c.settings.group)
+}
+
+// margin is subtracted from the time at which a snapshot begins: clocks differ.
+const margin = 5 * time.Minute
+
+// Run reads the stream until the context ends. Then it lets running handlers return, saves how far it came, gives its
+// leases to the other workers, and returns nil. An error means that it could not begin: the table has no stream, the
+// stream lacks images, or two other groups read it.
+func (c *Consumer) Run(ctx context.Context) error {
+	if _, err := c.arn(ctx); err != nil {
+		return err
+	}
+	from := c.settings.from
+	if c.settings.snapshot && from.IsZero() {
+		from = time.Now().Add(-margin)
+	}
+	g, err := c.store.join(ctx, c.table, c.settings.group, group{From: from, Snapshot: c.settings.snapshot})
+	if err != nil {
+		return err
+	}
+	w := &work{
+		c: c, id: rand.Text(), from: g.Value.From, snapshot: g.Value.Snapshot, drive: g.Value.Drive, watched: map[string]watch{},
+		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery), hurry: make(chan struct{}, 1),
+	}
+	return w.run(ctx)
+}
+
+// arn returns the ARN of the table's stream.
+func (c *Consumer) arn(ctx context.Context) (string, error) {
+	d, err := c.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.table})
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("stream of the table %s: %w", c.table, err)
+	case d.Table == nil || aws.ToString(d.Table.LatestStreamArn) == "" ||
+		d.Table.StreamSpecification != nil && !aws.ToBool(d.Table.StreamSpecification.StreamEnabled):
+		return "", fmt.Errorf("stream of the table %s: it has none: enable it with NEW_AND_OLD_IMAGES (itemize tables "+
+			"-stream)", c.table)
+	case d.Table.StreamSpecification != nil:
+		rec := Record{Table: c.table, View: string(d.Table.StreamSpecification.StreamViewType)}
+		if err := rec.check(); err != nil {
+			return "", err
+		}
+	}
+	return aws.ToString(d.Table.LatestStreamArn), nil
+}
+
+// work is one call of Run. Its goroutine alone uses held, watched and listed.
+type work struct {
+	c          *Consumer
+	id         string
+	from       time.Time
+	snapshot   bool
+	drive      int
+	beat       *mapper.Entity[worker]
+	beaten     time.Time // of the last beat that succeeded
+	watched    map[string]watch
+	held       map[string]*reader
+	listed     map[string]bool // by the last complete listing, nil before the first
+	ended      chan *reader
+	discovered chan discovery
+	hurry      chan struct{}
+	group      sync.WaitGroup
+	background context.Context // of goroutines that no reader owns
+	driving    atomic.Bool
+}
+
+// watch is the counter of another worker, and when this worker has seen it grow.
+type watch struct {
+	beat int
+	at   time.Time
+}
+
+func (w *work) run(ctx context.Context) error {
+	s := &w.c.settings
+	var cancel context.CancelFunc
+	w.background, cancel = context.WithCancel(ctx)
+	defer w.group.Wait()
+	defer cancel()
+	w.group.Go(func() { w.discovering(w.background) })
+	tick := time.NewTicker(s.interval)
+	defer tick.Stop()
+	w.coordinate(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			w.stop(context.WithoutCancel(ctx))
+			return nil
+		case r := <-w.ended:
+			delete(w.held, r.shard)
+			w.c.stats.release(r.shard)
+			if r.outcome == finished {
+				w.soon()
+				w.coordinate(ctx)
+			}
+		case d := <-w.discovered:
+			w.listed = d.listed
+			w.coordinate(ctx)
+		case <-tick.C:
+			w.coordinate(ctx)
+		}
+	}
+}
+
+// soon begins a listing of shards.
+func (w *work) soon() {
+	select {
+	case w.hurry <- struct{}{}:
+	default:
+	}
+}
+
+// report reports an error that the consumer survives.
+func (w *work) report(err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		w.c.stats.failed()
+		w.c.settings.failed(err)
+	}
+}
+
+// coordinate beats, watches the other workers, and takes or gives up leases.
+func (w *work) coordinate(ctx context.Context) {
+	s := &w.c.settings
+	ctx, cancel := context.WithTimeout(ctx, s.failover)
+	defer cancel()
+	if err := w.pulse(ctx); err != nil {
+		w.report(fmt.Errorf("beat: %w", err))
+		if time.Since(w.beaten) > s.failover { // others may have taken the leases
+			for _, r := range w.held {
+				r.abandon()
+			}
+		}
+		return
+	}
+	alive, err := w.alive(ctx)
+	if err != nil {
+		w.report(fmt.Errorf("read the workers: %w", err))
+		return
+	}
+	leases, err := w.c.store.all(ctx)
+	if err != nil {
+		w.report(fmt.Errorf("read the leases: %w", err))
+		return
+	}
+	active, free := w.sort(leases, alive)
+	share := (active + len(alive) - 1) / len(alive)
+	surplus := -share
+	for _, r := range w.held {
+		if !r.leaving {
+			surplus++
+		}
+	}
+	for _, r := range w.held {
+		if surplus > 0 && !r.leaving && r.shard != snapshotShard {
+			r.leaving = true
+			r.release()
+			surplus--
+		}
+	}
+	for _, l := range free {
+		if len(w.held) >= share {
+			break
+		}
+		w.take(ctx, l)
+	}
+	w.redrive(ctx, alive)
+}
+
+// pulse increments the counter of this worker.
+func (w *work) pulse(ctx context.Context) error {
+	if w.beat == nil {
+		w.beat = w.c.store.workers.New(worker{Name: w.c.store.name, ID: w.id})
+	}
+	w.beat.Value.Beat++
+	_, err := w.c.store.workers.Save(ctx, w.beat)
+	if err == nil {
+		w.beaten = time.Now()
+		return nil
+	}
+	if raced(err) { // another worker has deleted the item, or an answer was lost
+		w.beat, _ = w.c.store.workers.Load(ctx, w.c.store.workers.Key(w.c.store.name, w.id), mapper.Strong())
+	}
+	return err
+}
+
+// alive returns the workers whose counters have grown, with this one.
+func (w *work) alive(ctx context.Context) (map[string]bool, error) {
+	beats, err := w.c.store.beats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, out := time.Now(), map[string]bool{w.id: true}
+	for id := range w.watched {
+		if _, ok := beats[id]; !ok {
+			delete(w.watched, id)
+		}
+	}
+	for id, n := range beats {
+		if id == w.id {
+			continue
+		}
+		seen, ok := w.watched[id]
+		if !ok || seen.beat != n {
+			seen = watch{n, now}
+			w.watched[id] = seen
+		}
+		switch silent := now.Sub(seen.at); {
+		case silent < w.c.settings.failover:
+			out[id] = true
+		case silent > 10*w.c.settings.failover: // nobody watches it any more
+			_, err := w.c.store.workers.DeleteByKey(ctx, w.c.store.workers.Key(w.c.store.name, id))
+			w.report(missingIsFine(err))
+		}
+	}
+	return out, nil
+}
+
+// sort returns the number of leases that can be read now, and those among them without a living owner.
+func (w *work) sort(leases map[string]*mapper.Entity[lease], alive map[string]bool) (active int,
+	free []*mapper.Entity[lease],
+) {
+	for shard, e := range leases {
+		l := &e.Value
+		if l.Done || !w.parentsDone(l, leases) {
+			continue
+		}
+		active++
+		if w.held[shard] == nil && (l.Owner == w.id || !alive[l.Owner]) {
+			free = append(free, e)
+		}
+	}
+	return active, free
+}
+
+// parentsDone reports whether the shards before a shard are done. One without a lease is, if a complete listing does not
+// have it either: it was trimmed.
+func (w *work) parentsDone(l *lease, leases map[string]*mapper.Entity[lease]) bool {
+	return !slices.ContainsFunc(l.Parents, func(parent string) bool {
+		if e := leases[parent]; e != nil {
+			return !e.Value.Done
+		}
+		return parent == snapshotShard || w.listed == nil || w.listed[parent]
+	})
+}
+
+// take takes a lease on the version that was read, and begins to read its shard.
+func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
+	e.Value.Owner = w.id
+	if _, err := w.c.store.leases.Save(ctx, e); err != nil {
+		if !raced(err) {
+			w.report(fmt.Errorf("take the shard %s: %w", e.Value.Shard, err))
+		}
+		return
+	}
+	r := newReader(w, e)
+	w.held[r.shard] = r
+	w.c.stats.take(r.shard)
+	w.group.Go(func() {
+		r.run()
+		w.ended <- r
+	})
+}
+
+// stop lets the readers stop, within the grace period.
+func (w *work) stop(ctx context.Context) {
+	for _, r := range w.held {
+		r.release()
+	}
+	grace := time.After(w.c.settings.grace)
+	for len(w.held) > 0 {
+		select {
+		case r := <-w.ended:
+			delete(w.held, r.shard)
+			w.c.stats.release(r.shard)
+		case <-w.discovered:
+		case <-grace:
+			for _, r := range w.held {
+				r.interrupt()
+			}
+			grace = nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.c.settings.failover)
+	defer cancel()
+	_, err := w.c.store.workers.DeleteByKey(ctx, w.c.store.workers.Key(w.c.store.name, w.id))
+	w.report(missingIsFine(err))
+}

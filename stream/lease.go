@@ -1,0 +1,191 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// The items of a consumer group, in the table of leases. They are models of this library: the keys are PK and SK.
+type (
+	// readers are the groups that read the stream of a table.
+	readers struct {
+		_     struct{} `ddb:"table=leases"`
+		Table string   `ddb:"pk=STREAM#{Table}"`
+		Names []string `ddb:"sk=GROUPS"`
+	}
+	// group is a consumer group. Name is that of the table and that of the group.
+	group struct {
+		_    struct{} `ddb:"table=leases"`
+		Name string   `ddb:"pk=GROUP#{Name}"`
+		// From is the time of the first record that is handled.
+		From time.Time `ddb:"sk=GROUP"`
+		// Snapshot reports that the shards wait for the scan of the tables.
+		Snapshot bool `ddb:"sk=GROUP"`
+		// Drive grows when dead letters are to be handled again.
+		Drive int `ddb:"sk=GROUP"`
+	}
+	// worker is a worker that lives as long as Beat grows.
+	worker struct {
+		_    struct{} `ddb:"table=leases"`
+		Name string   `ddb:"pk=GROUP#{Name}"`
+		ID   string   `ddb:"sk=WORKER#{ID}"`
+		Beat int      `ddb:"sk=WORKER#{ID}"`
+	}
+	// lease is the position in a shard, and the worker that reads it.
+	lease struct {
+		_     struct{} `ddb:"table=leases"`
+		Name  string   `ddb:"pk=GROUP#{Name}"`
+		Shard string   `ddb:"sk=SHARD#{Shard}"`
+		// Stream is the ARN of the stream, "" for the scan of a snapshot.
+		Stream string `ddb:"sk=SHARD#{Shard}"`
+		// Parents are the shards that must be done before.
+		Parents []string `ddb:"sk=SHARD#{Shard}" dynamodbav:",omitempty"`
+		// Owner is the worker that reads the shard, "" for none.
+		Owner string `ddb:"sk=SHARD#{Shard}"`
+		// After is the sequence number of the last record that was handled, "" for none.
+		After string `ddb:"sk=SHARD#{Shard}"`
+		Done  bool   `ddb:"sk=SHARD#{Shard}"`
+	}
+)
+
+// snapshotShard is the lease of the scan of a snapshot.
+const snapshotShard = "SNAPSHOT"
+
+// store reads and writes the items of a group.
+type store struct {
+	name    string // of the table and the group
+	readers *mapper.Mapper[readers]
+	groups  *mapper.Mapper[group]
+	workers *mapper.Mapper[worker]
+	leases  *mapper.Mapper[lease]
+	letters *mapper.Mapper[letter]
+}
+
+func newStore(client mapper.Client, table, name string, options []mapper.Option) (*store, error) {
+	options = append(slices.Clone(options), mapper.Table(table))
+	s := &store{name: name}
+	var errs [5]error
+	s.readers, errs[0] = mapper.New[readers](client, options...)
+	s.groups, errs[1] = mapper.New[group](client, options...)
+	s.workers, errs[2] = mapper.New[worker](client, options...)
+	s.leases, errs[3] = mapper.New[lease](client, options...)
+	s.letters, errs[4] = mapper.New[letter](client, options...)
+	return s, errors.Join(errs[:]...)
+}
+
+// join adds the group to the readers of a table's stream, and returns it: first if it is new. A stream has at most two readers.
+func (s *store) join(ctx context.Context, table, name string, first group) (*mapper.Entity[group], error) {
+	for {
+		e, err := s.readers.Load(ctx, s.readers.Key(table), mapper.Strong())
+		if errors.Is(err, mapper.ErrNotFound) {
+			e, err = s.readers.New(readers{Table: table}), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(e.Value.Names, name) {
+			break
+		}
+		if len(e.Value.Names) >= maxReaders {
+			return nil, &TooManyGroupsError{Table: table, Group: name, Groups: e.Value.Names}
+		}
+		e.Value.Names = append(e.Value.Names, name)
+		_, err = s.readers.Save(ctx, e)
+		if err == nil {
+			break
+		}
+		if !raced(err) {
+			return nil, err
+		}
+	}
+	first.Name = s.name
+	_, err := s.groups.Save(ctx, s.groups.New(first))
+	if err != nil && !errors.Is(err, mapper.ErrExists) {
+		return nil, err
+	}
+	return s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong())
+}
+
+// maxReaders is the number of readers of a shard, by
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html.
+const maxReaders = 2
+
+// TooManyGroupsError reports that two other consumer groups read the stream of a table. DynamoDB throttles a third
+// reader.
+type TooManyGroupsError struct {
+	Table, Group string
+	Groups       []string
+}
+
+func (e *TooManyGroupsError) Error() string {
+	return fmt.Sprintf("stream of the table %s: the group %s would be its third reader after %v, and DynamoDB allows two: "+
+		"delete a group that is not used with stream.DeleteGroup, or let one group do the work of both", e.Table, e.Group,
+		e.Groups)
+}
+
+// raced reports whether another writer was first.
+func raced(err error) bool {
+	return errors.Is(err, mapper.ErrExists) || errors.Is(err, mapper.ErrNotFound) ||
+		errors.As(err, new(*mapper.ConflictError))
+}
+
+// all returns the leases of the group.
+func (s *store) all(ctx context.Context) (map[string]*mapper.Entity[lease], error) {
+	out := map[string]*mapper.Entity[lease]{}
+	for e, err := range s.leases.Entities(ctx, query.Of[lease](s.leases.Key(s.name))) {
+		if err != nil {
+			return nil, err
+		}
+		out[e.Value.Shard] = e
+	}
+	return out, nil
+}
+
+// beats returns the counters of the workers of the group.
+func (s *store) beats(ctx context.Context) (map[string]int, error) {
+	out := map[string]int{}
+	for e, err := range s.workers.Entities(ctx, query.Of[worker](s.workers.Key(s.name))) {
+		if err != nil {
+			return nil, err
+		}
+		out[e.Value.ID] = e.Value.Beat
+	}
+	return out, nil
+}
+
+// delete deletes all items of a group.
+func (s *store) delete(ctx context.Context, table, name string) error {
+	workers, err := s.beats(ctx)
+	for id := range workers {
+		_, more := s.workers.DeleteByKey(ctx, s.workers.Key(s.name, id))
+		err = errors.Join(err, missingIsFine(more))
+	}
+	leases, more := s.all(ctx)
+	err = errors.Join(err, more)
+	for shard := range leases {
+		_, more := s.leases.DeleteByKey(ctx, s.leases.Key(s.name, shard))
+		err = errors.Join(err, missingIsFine(more))
+	}
+	_, more = s.groups.DeleteByKey(ctx, s.groups.Key(s.name))
+	if err = errors.Join(err, missingIsFine(more)); err != nil {
+		return err
+	}
+	_, err = s.readers.Update(ctx, s.readers.Key(table), func(r *readers) error {
+		r.Names = slices.DeleteFunc(r.Names, func(n string) bool { return n == name })
+		return nil
+	})
+	return missingIsFine(err)
+}
+
+func missingIsFine(err error) error {
+	if errors.Is(err, mapper.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,388 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/itemize/itemize/mapper"
+)
+
+// outcome is how a reader has ended.
+type outcome int
+
+const (
+	released outcome = iota
+	finished         // the shard is done
+	lost             // another worker has the lease
+)
+
+// reader reads one shard.
+type reader struct {
+	w       *work
+	shard   string
+	lease   *mapper.Entity[lease]
+	outcome outcome
+	// reading ends when the reader is to stop, and handling when its handlers are, too.
+	reading, handling context.Context
+	release           context.CancelFunc
+	interrupt         context.CancelFunc
+	leaving           bool // the goroutine of work has released it
+	abandoned         chan struct{}
+	once              sync.Once
+
+	after  string // the last record that was handled
+	saved  time.Time
+	behind time.Time // the time of that record
+	gone   deletions
+}
+
+func newReader(w *work, e *mapper.Entity[lease]) *reader {
+	r := &reader{w: w, shard: e.Value.Shard, lease: e, abandoned: make(chan struct{}), after: e.Value.After, saved: time.Now()}
+	r.handling, r.interrupt = context.WithCancel(context.Background())
+	r.reading, r.release = context.WithCancel(r.handling)
+	return r
+}
+
+// abandon ends the reader without a save, because others may have taken its lease.
+func (r *reader) abandon() {
+	r.once.Do(func() { close(r.abandoned) })
+	r.interrupt()
+}
+
+// run reads until the reader is to stop, its shard ends, or its lease is lost.
+func (r *reader) run() {
+	defer r.interrupt()
+	var done bool
+	if r.shard == snapshotShard {
+		done = r.scan()
+	} else {
+		done = r.read()
+	}
+	select {
+	case <-r.abandoned:
+		r.outcome = lost
+		return
+	default:
+	}
+	if r.outcome == lost {
+		return
+	}
+	// The last save is tried as long as it makes sense: without it the next owner repeats what was handled.
+	ctx, cancel := context.WithTimeout(context.Background(), r.w.c.settings.failover)
+	defer cancel()
+	for pause := r.w.c.settings.least; ; pause *= 2 {
+		r.lease.Value.After, r.lease.Value.Done, r.lease.Value.Owner = r.after, done, ""
+		_, err := r.w.c.store.leases.Save(ctx, r.lease)
+		switch {
+		case err == nil:
+			if done {
+				r.outcome = finished
+			}
+			return
+		case raced(err):
+			r.outcome = lost
+			return
+		}
+		r.w.report(fmt.Errorf("give up the shard %s: %w", r.shard, err))
+		if !sleep(ctx, pause+time.Millisecond) {
+			return
+		}
+	}
+}
+
+// read reads the records of the shard, and reports whether it has handled all of them.
+func (r *reader) read() bool {
+	c := r.w.c
+	pause := c.settings.least
+	var iterator *string
+	for r.reading.Err() == nil {
+		if iterator == nil {
+			next, gone, err := r.open()
+			if gone {
+				return true
+			}
+			if err != nil {
+				r.w.report(fmt.Errorf("open the shard %s: %w", r.shard, err))
+				pause = min(2*pause+time.Millisecond, 10*c.settings.poll)
+				sleep(r.reading, jitter(pause))
+				continue
+			}
+			iterator = next
+		}
+		if !c.room(r.reading) {
+			break
+		}
+		out, err := c.streams.GetRecords(r.reading, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
+		if err != nil {
+			<-c.batches
+			var more bool
+			if iterator, more = r.recover(iterator, err); more {
+				pause = min(2*pause+time.Millisecond, 10*c.settings.poll)
+				sleep(r.reading, jitter(pause))
+			}
+			continue
+		}
+		pause = c.settings.least
+		all := r.handle(out.Records)
+		<-c.batches
+		if !all || !r.checkpoint() {
+			return false
+		}
+		switch iterator = out.NextShardIterator; {
+		case iterator == nil:
+			return true
+		case len(out.Records) == 0:
+			c.stats.current(r.shard)
+			sleep(r.reading, c.settings.poll)
+		}
+	}
+	return false
+}
+
+// room waits for a slot for an answer, and for the limit of requests.
+func (c *Consumer) room(ctx context.Context) bool {
+	select {
+	case c.batches <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	if c.limiter != nil {
+		if err := c.limiter.Take(ctx, 1); err != nil {
+			<-c.batches
+			return false
+		}
+	}
+	return true
+}
+
+// TrimmedError reports records that the stream did not have any more when they were to be read: more than 24 hours had
+// passed. They can be lost.
+type TrimmedError struct {
+	Table, Shard string
+	// After is the last record that was handled, "" for none.
+	After string
+	Err   error
+}
+
+func (e *TrimmedError) Error() string {
+	return fmt.Sprintf("stream of the table %s: shard %s: records were trimmed before they were read: make the read model "+
+		"again with a new group and WithSnapshot: %v", e.Table, e.Shard, e.Err)
+}
+
+// Unwrap returns the error of the request.
+func (e *TrimmedError) Unwrap() error { return e.Err }
+
+// open returns an iterator at the position of the reader. gone means that the stream does not have the shard any more.
+func (r *reader) open() (iterator *string, gone bool, err error) {
+	in := &dynamodbstreams.GetShardIteratorInput{
+		StreamArn: &r.lease.Value.Stream, ShardId: &r.shard, ShardIteratorType: streams.ShardIteratorTypeTrimHorizon,
+	}
+	if r.after != "" {
+		in.ShardIteratorType, in.SequenceNumber = streams.ShardIteratorTypeAfterSequenceNumber, &r.after
+	}
+	out, err := r.w.c.streams.GetShardIterator(r.reading, in)
+	switch {
+	case err == nil:
+		return out.ShardIterator, out.ShardIterator == nil, nil
+	case errors.As(err, new(*streams.ResourceNotFoundException)):
+		r.trimmed(err)
+		return nil, true, nil
+	case errors.As(err, new(*streams.TrimmedDataAccessException)) && r.after != "":
+		r.trimmed(err)
+		r.after = ""
+		return r.open()
+	}
+	return nil, false, err
+}
+
+func (r *reader) trimmed(err error) {
+	r.w.c.stats.trimmed()
+	r.w.report(&TrimmedError{r.w.c.table, r.shard, r.after, err})
+}
+
+// recover returns the iterator after an error of GetRecords, nil to open the shard again, and whether to wait.
+func (r *reader) recover(iterator *string, err error) (*string, bool) {
+	switch {
+	case errors.As(err, new(*streams.ExpiredIteratorException)):
+		return nil, false
+	case errors.As(err, new(*streams.TrimmedDataAccessException)):
+		r.trimmed(err)
+		r.after = ""
+		return nil, false
+	case errors.As(err, new(*streams.ResourceNotFoundException)):
+		return nil, true // open finds out whether the shard is gone
+	}
+	r.w.report(fmt.Errorf("read the shard %s: %w", r.shard, err))
+	return iterator, true
+}
+
+// checkpoint saves the position if it is time. It returns false if the lease is lost.
+func (r *reader) checkpoint() bool {
+	if r.after == r.lease.Value.After || time.Since(r.saved) < r.w.c.settings.interval {
+		return true
+	}
+	r.lease.Value.After = r.after
+	_, err := r.w.c.store.leases.Save(r.handling, r.lease)
+	switch {
+	case err == nil:
+		r.saved = time.Now()
+	case raced(err):
+		r.outcome = lost
+		return false
+	default:
+		r.saved = time.Now() // the next checkpoint has this position, too
+		r.w.report(fmt.Errorf("checkpoint of the shard %s: %w", r.shard, err))
+	}
+	return true
+}
+
+// handle calls the handlers for records: in the order of each partition key, and for several at the same time. It
+// returns false if it had to stop. The position is then after the last record before which all were handled.
+func (r *reader) handle(records []streams.Record) bool {
+	c := r.w.c
+	type task struct {
+		rec   *Record
+		calls []func(context.Context) error
+		err   error
+		done  bool
+	}
+	tasks, numbers := make([]task, len(records)), []int(nil)
+	for i := range records {
+		t := &tasks[i]
+		t.rec, t.err = recordOf(c.table, r.shard, &records[i])
+		if t.err == nil && !r.w.from.IsZero() && t.rec.Time.Before(r.w.from.Truncate(time.Second)) {
+			t.done = true
+			continue
+		}
+		if t.err == nil {
+			t.calls, t.err = c.router.calls(t.rec, &r.gone)
+		}
+		if t.done = t.err == nil && len(t.calls) == 0; !t.done {
+			numbers = append(numbers, i)
+		}
+	}
+	inOrder(r.reading, c.handlers, numbers, func(i int) string { return c.router.orderOf(tasks[i].rec) }, func(i int) bool {
+		t := &tasks[i]
+		t.done = r.settle(t.rec, t.calls, t.err)
+		return t.done
+	})
+	for i := range tasks {
+		if !tasks[i].done {
+			return false
+		}
+		if n := tasks[i].rec.SequenceNumber; n != "" {
+			r.after = n
+		}
+		c.stats.handled(r.shard, tasks[i].rec.Time)
+	}
+	return true
+}
+
+// DeadLetterError reports a record that has become a dead letter.
+type DeadLetterError struct{ Letter *Letter }
+
+func (e *DeadLetterError) Error() string {
+	l := e.Letter
+	return fmt.Sprintf("stream of the table %s: shard %s: record %s is a dead letter after %d attempts: %v", l.Table, l.Shard,
+		l.SequenceNumber, l.Attempts, l.Err)
+}
+
+// Unwrap returns the error of the handler.
+func (e *DeadLetterError) Unwrap() error { return e.Letter.Err }
+
+// settle calls the handlers of a record until they succeed, or the record is a dead letter. err is the fault of a record
+// that cannot be decoded. It returns false if it had to stop.
+func (r *reader) settle(rec *Record, calls []func(context.Context) error, err error) bool {
+	s := &r.w.c.settings
+	attempts := 0
+	if err == nil {
+		for pause := s.least; ; pause = min(2*pause, s.most) {
+			attempts++
+			err = run(r.handling, calls)
+			if err == nil {
+				return true
+			}
+			r.w.c.stats.retried()
+			if attempts >= s.attempts {
+				break
+			}
+			if !sleep(r.reading, jitter(pause)) {
+				return false
+			}
+		}
+	}
+	if r.handling.Err() != nil {
+		return false // the handlers were interrupted
+	}
+	l := &Letter{
+		Table: r.w.c.table, Group: s.group, Stream: r.lease.Value.Stream, Shard: r.shard, SequenceNumber: rec.SequenceNumber,
+		Keys: rec.Keys, Time: rec.Time, Attempts: attempts, Err: err,
+	}
+	if s.values {
+		l.Old, l.New = rec.Old, rec.New
+	}
+	for pause := s.least; ; pause = min(2*pause, s.most) {
+		var err error
+		if s.letters != nil {
+			err = s.letters(r.handling, l)
+		} else {
+			err = r.w.c.store.put(r.handling, l, rec.Expired, s.values)
+		}
+		if err == nil {
+			r.w.c.stats.dead()
+			r.w.report(&DeadLetterError{l})
+			return true
+		}
+		r.w.report(fmt.Errorf("store a dead letter of the shard %s: %w", r.shard, err))
+		if !sleep(r.reading, jitter(pause+time.Millisecond)) {
+			return false
+		}
+	}
+}
+
+// scan shows all entities to the handlers, and reports whether it has shown them all.
+func (r *reader) scan() bool {
+	for _, route := range r.w.c.router.routes {
+		if route.table(r.w.c.table) == nil {
+			continue
+		}
+		for {
+			err := route.snapshot(r.reading, r.w.c.table, func(keys *Record, call func(context.Context) error) bool {
+				return r.settle(keys, []func(context.Context) error{call}, nil)
+			})
+			if err == nil {
+				break
+			}
+			if r.reading.Err() != nil {
+				return false
+			}
+			r.w.report(fmt.Errorf("scan for the snapshot: %w", err))
+			if !sleep(r.reading, r.w.c.settings.most) {
+				return false
+			}
+		}
+	}
+	return r.reading.Err() == nil
+}
+
+// sleep waits. It returns false if the context has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// jitter returns between half of a time and the whole.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
