@@ -13,6 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/read/selection"
+	"github.com/itemize/itemize/query"
 )
 
 // CacheStore stores values in memory, and drops some when it is full. Module
@@ -205,4 +206,20 @@ type someMissing struct {
 
 func (m *someMissing) add(at int, sel selection.Selection, keep func(search.CacheValue)) {
 	m.sels, m.at, m.keep = append(m.sels, sel), append(m.at, at), append(m.keep, keep)
+}
+
+// Forget removes the cached values with the partition key of a selection's entity, as a write of this
+// process does: for ten seconds the key is read strongly consistent. It is for changes by other
+// processes that this one is told of, such as by a change stream. Without a cache it does nothing.
+func (m *Mapper[T]) Forget(s query.Selection[T]) error {
+	sel := m.resolved(s)
+	if sel.Err != nil {
+		return m.get().public(sel.Err)
+	}
+	e, err := search.EntityOf(m.get().model, sel)
+	if err != nil {
+		return m.get().public(err)
+	}
+	e.Root.Touch()
+	return nil
 }

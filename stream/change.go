@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -77,6 +78,15 @@ type Change[T any] struct {
 // In a snapshot all fields have changed.
 func (c *Change[T]) Changed(fields ...field.Handle) bool {
 	return c.images == nil || c.images.Changed(fields...)
+}
+
+// Position is the sequence number with 40 digits, so that positions can be compared as text: an idempotent handler
+// stores the position of the last change that it has handled. It is "" in a snapshot.
+func (c *Change[T]) Position() string {
+	if c.SequenceNumber == "" {
+		return ""
+	}
+	return strings.Repeat("0", max(0, 40-len(c.SequenceNumber))) + c.SequenceNumber
 }
 
 // OnOption is an option of On.

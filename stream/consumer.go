@@ -113,7 +113,8 @@ func Handlers(n int) ConsumerOption { return func(s *settings) { s.parallel = n 
 func Batches(n int) ConsumerOption { return func(s *settings) { s.memory = n } }
 
 // Attempts is how often a handler is called for a record, until it is a dead letter, with pauses that double from least
-// to most. The defaults are 5 attempts, 100 milliseconds and 5 seconds.
+// to most. The defaults are 10 attempts, 100 milliseconds and 30 seconds: about 50 seconds in all. The shard waits in
+// the meantime. If the destination of your handlers can be down for longer, use more attempts.
 func Attempts(n int, least, most time.Duration) ConsumerOption {
 	return func(s *settings) { s.attempts, s.least, s.most = n, least, most }
 }
@@ -153,7 +154,7 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,255}$`)
 func NewConsumer(client Client, streams Streams, table string, r *Router, options ...ConsumerOption) (*Consumer, error) {
 	s := settings{
 		leases: "stream-leases", group: "default", interval: 5 * time.Second, discover: time.Minute, poll: time.Second,
-		grace: 30 * time.Second, parallel: 16, memory: 32, attempts: 5, least: 100 * time.Millisecond, most: 5 * time.Second,
+		grace: 30 * time.Second, parallel: 16, memory: 32, attempts: 10, least: 100 * time.Millisecond, most: 30 * time.Second,
 		failed: func(err error) { slog.Warn("change stream", "err", err) },
 	}
 	for _, o := range options {
@@ -203,6 +204,13 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 		return fmt.Errorf("RequestRate is %w", s.rate.Check())
 	}
 	return r.check(&Record{Table: table})
+}
+
+// Specification returns the setting of a table with the stream that handlers need: for CreateTable, or UpdateTable.
+func Specification() *types.StreamSpecification {
+	return &types.StreamSpecification{
+		StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
+	}
 }
 
 // LeaseTable returns the request that creates a table of leases, with on-demand capacity.

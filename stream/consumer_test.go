@@ -31,7 +31,7 @@ func quick(t testing.TB, more ...stream.ConsumerOption) []stream.ConsumerOption 
 // until waits for a condition.
 func until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(60 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("timeout: %s", what)
 		}

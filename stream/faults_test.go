@@ -1,0 +1,418 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/kit"
+	"github.com/itemize/itemize/internal/testing/testengine"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/stream"
+)
+
+// world is a scripted stream of the table accounts, with leases on the engine.
+type world struct {
+	*scripted
+	t      *testing.T
+	leases string
+	c      *counted
+	ctx    context.Context
+	group  sync.WaitGroup
+	last   atomic.Value // the last error
+}
+
+func newWorld(t *testing.T) *world {
+	ctx, stop := context.WithCancel(context.Background())
+	w := &world{scripted: newScripted(), t: t, leases: testengine.Table(t, "PK:S", "SK:S"), c: newCounted(), ctx: ctx}
+	t.Cleanup(func() {
+		stop()
+		w.group.Wait()
+	})
+	return w
+}
+
+// member is a worker of a world. kill lets it vanish as a dead process does: nothing that it does has an effect any more.
+type member struct {
+	*stream.Consumer
+	kill, leave func()
+	cut         *cut
+	err         error
+	ended       chan struct{}
+}
+
+// begin starts a worker.
+func (w *world) begin(more ...stream.ConsumerOption) *member {
+	return w.beginWith(w.c.handle, more...)
+}
+
+func (w *world) beginWith(handle func(context.Context, *stream.Change[kit.Account]) error, more ...stream.ConsumerOption) *member {
+	w.t.Helper()
+	m := &member{cut: &cut{}, ended: make(chan struct{})}
+	o := testengine.Start(w.t).Client().Options()
+	client := dynamodb.New(o, func(o *dynamodb.Options) {
+		o.HTTPClient = cutHTTP{http.DefaultClient, m.cut}
+		o.Retryer = aws.NopRetryer{}
+	})
+	router := stream.NewRouter()
+	stream.On(router, kit.Must(mapper.New[kit.Account](kit.Failing{}))(w.t), func(ctx context.Context, c *stream.Change[kit.Account]) error {
+		if m.cut.is() {
+			return errCut
+		}
+		return handle(ctx, c)
+	})
+	options := append(quick(w.t, stream.Leases(w.leases), stream.Attempts(1_000_000, time.Millisecond, 10*time.Millisecond), stream.OnError(func(err error) {
+		w.last.Store(fmt.Sprint(err))
+	})), more...)
+	m.Consumer = kit.Must(stream.NewConsumer(describing{client, w.scripted}, cutStreams{w.scripted, m.cut}, "accounts", router, options...))(w.t)
+	ctx, cancel := context.WithCancel(w.ctx)
+	m.leave = cancel
+	m.kill = func() {
+		m.cut.set(true)
+		cancel()
+	}
+	w.group.Go(func() {
+		m.err = m.Run(ctx)
+		close(m.ended)
+	})
+	return m
+}
+
+type cutHTTP struct {
+	next *http.Client
+	*cut
+}
+
+func (c cutHTTP) Do(q *http.Request) (*http.Response, error) {
+	if c.is() {
+		if q.Body != nil {
+			_, _ = io.Copy(io.Discard, q.Body)
+		}
+		return nil, errCut
+	}
+	return c.next.Do(q)
+}
+
+// writes writes changes of some accounts, and returns how many.
+func (w *world) writes(counters map[string]int, r *rand.Rand, n int) {
+	for range n {
+		id := strconv.Itoa(r.IntN(50))
+		counters[id]++
+		w.write(id, counters[id])
+	}
+}
+
+func total(counters map[string]int) (n int) {
+	for _, c := range counters {
+		n += c
+	}
+	return n
+}
+
+func (w *world) check(counters map[string]int) {
+	w.t.Helper()
+	until(w.t, "all changes", func() bool { return w.c.handled() == total(counters) })
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	if len(w.c.back) > 0 {
+		w.t.Errorf("out of order: %v", w.c.back)
+	}
+}
+
+// Each group handles all changes. A third group is refused, because DynamoDB throttles a third reader of a shard.
+// (redpanda connect #4319)
+func TestGroupsHandleAllChangesEach(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := newCounted()
+	w.begin()
+	w.begin()
+	w.beginWith(other.handle, stream.Group("other"))
+	counters, r := map[string]int{}, rand.New(rand.NewPCG(1, 1))
+	w.writes(counters, r, 200)
+	w.check(counters)
+	until(t, "the other group", func() bool { return other.handled() == 200 })
+	third := w.begin(stream.Group("third"))
+	<-third.ended
+	var e *stream.TooManyGroupsError
+	if !errors.As(third.err, &e) || !slices.Contains(e.Groups, "other") {
+		t.Errorf("third group: %v", third.err)
+	}
+}
+
+// A listing that fails, or that hangs, does not stop the shards that are known. (redpanda connect PR 4737)
+func TestFailedDiscoveriesStopNothing(t *testing.T) {
+	t.Parallel()
+	for _, hangs := range []bool{false, true} {
+		t.Run(fmt.Sprint("hangs ", hangs), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.begin()
+			counters, r := map[string]int{}, rand.New(rand.NewPCG(1, 1))
+			w.writes(counters, r, 20)
+			w.check(counters)
+			free := make(chan struct{})
+			w.mu.Lock()
+			w.fail = func(operation, _ string) error {
+				if operation != "DescribeStream" {
+					return nil
+				}
+				if hangs {
+					<-free
+				}
+				return errors.New("discovery failed")
+			}
+			w.mu.Unlock()
+			before := w.requests("DescribeStream", "")
+			until(t, "a listing", func() bool { return w.requests("DescribeStream", "") > before })
+			for range 20 {
+				w.writes(counters, r, 5)
+				w.check(counters)
+			}
+			w.split(0, false)
+			w.writes(counters, r, 20)
+			time.Sleep(50 * time.Millisecond)
+			w.mu.Lock()
+			w.fail = nil
+			w.mu.Unlock()
+			close(free)
+			w.check(counters)
+		})
+	}
+}
+
+// The shard of a lease that the stream does not have any more is done, after one report. Its children go on.
+// (redpanda connect #4722)
+func TestDeletedShardsAreDone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.begin()
+	counters, r := map[string]int{}, rand.New(rand.NewPCG(1, 1))
+	w.writes(counters, r, 20)
+	w.check(counters)
+	first.leave()
+	<-first.ended
+	w.writes(map[string]int{}, r, 20) // lost
+	w.split(0, false)
+	id := w.shard(0).id
+	w.delete(0)
+	second := w.begin()
+	for id := range counters {
+		counters[id]++
+		w.write(id, counters[id])
+	}
+	until(t, "the children", func() bool { return w.c.handled() == total(counters) })
+	until(t, "one report", func() bool { return second.Stats().Trimmed == 1 })
+	before := w.requests("GetShardIterator", id)
+	time.Sleep(100 * time.Millisecond)
+	if after := w.requests("GetShardIterator", id); after != before || after > 4 {
+		t.Errorf("%d requests for a deleted shard, then %d", before, after)
+	}
+}
+
+// A worker that dies in its handler has saved nothing about that record: another one handles it again.
+// (redpanda connect PR 4687)
+func TestCheckpointsFollowTheHandler(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in, out := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	first := w.beginWith(func(_ context.Context, c *stream.Change[kit.Account]) error {
+		once.Do(func() { close(in) })
+		<-out
+		return errCut
+	})
+	counters, r := map[string]int{}, rand.New(rand.NewPCG(1, 1))
+	w.writes(counters, r, 30)
+	<-in
+	time.Sleep(100 * time.Millisecond) // several intervals, in which it could save
+	first.kill()
+	close(out)
+	w.begin()
+	w.check(counters)
+}
+
+// At the end of a shard its children are read, also those that are listed later.
+// (dynamodb-streams-kinesis-adapter #20)
+func TestChildrenFollowTheEndOfAShard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.begin()
+	w.begin()
+	counters, r := map[string]int{}, rand.New(rand.NewPCG(1, 1))
+	for generation := range 5 {
+		w.writes(counters, r, 30)
+		w.split(generation, generation%2 == 0)
+		w.writes(counters, r, 30)
+		time.Sleep(20 * time.Millisecond)
+		w.show()
+		w.check(counters)
+	}
+}
+
+// A position that was trimmed is reported, and the rest of the shard is read. Iterators that have expired are renewed.
+func TestTrimmedPositionsAndExpiredIterators(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.begin()
+	counters := map[string]int{}
+	for n := range 20 {
+		counters["a"]++
+		w.write("a", counters["a"])
+		if n%5 == 0 {
+			w.expire()
+		}
+	}
+	w.check(counters)
+	if n := first.Stats().Trimmed; n != 0 {
+		t.Errorf("%d gaps after expired iterators", n)
+	}
+	first.leave()
+	<-first.ended
+	for range 20 {
+		counters["a"]++
+		w.write("a", counters["a"])
+	}
+	w.trim(0, 30)
+	second := w.begin()
+	until(t, "the rest", func() bool { return w.c.handled() == 30 })
+	if n := second.Stats().Trimmed; n != 1 {
+		t.Errorf("%d gaps, want 1", n)
+	}
+	if text, _ := w.last.Load().(string); !strings.Contains(text, "WithSnapshot") {
+		t.Errorf("the report has no cure: %s", text)
+	}
+}
+
+// Requests that fail are repeated: throttled ones, internal errors, and those without an answer.
+func TestFailedRequestsAreRepeated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := rand.New(rand.NewPCG(draws.Seed(t), 69))
+	var mu sync.Mutex
+	w.fail = func(operation, _ string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if operation == "DescribeTable" { // without it Run cannot begin
+			return nil
+		}
+		switch r.IntN(6) {
+		case 0:
+			return &types.LimitExceededException{Message: aws.String("slow down")}
+		case 1:
+			return &types.InternalServerError{Message: aws.String("internal")}
+		case 2:
+			return errors.New("connection reset")
+		}
+		return nil
+	}
+	counters, own := map[string]int{}, rand.New(rand.NewPCG(1, 1))
+	for range 3 {
+		w.begin()
+	}
+	w.writes(counters, own, 100)
+	w.split(0, false)
+	w.writes(counters, own, 100)
+	w.check(counters)
+}
+
+// A thousand shards are shared, and are read with a few answers in memory.
+func TestAThousandShards(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mu.Lock()
+	w.shards = nil
+	const n = 1000
+	for i := range uint32(n) {
+		w.add("", i*(1<<32/n), (i+1)*(1<<32/n)-1)
+	}
+	w.shards[n-1].high = 1<<32 - 1
+	w.mu.Unlock()
+	options := []stream.ConsumerOption{stream.Poll(500 * time.Millisecond), stream.Interval(time.Second), stream.Failover(20 * time.Second)}
+	one, two := w.begin(options...), w.begin(options...)
+	counters, r := map[string]int{}, rand.New(rand.NewPCG(1, 1))
+	w.writes(counters, r, 2000)
+	w.check(counters)
+	until(t, "half of the shards each", func() bool {
+		return one.Stats().Shards == n/2 && two.Stats().Shards == n/2
+	})
+}
+
+// Random schedules of splits, trims, expiries, failing requests, and workers that come, go, die, and are cut off for a
+// while: each change is handled, those of an account in their order, and at the end all workers wait for more.
+func TestRandomSchedulesOfStreams(t *testing.T) {
+	t.Parallel()
+	seed := draws.Seed(t)
+	end := time.Now().Add(draws.For(3*time.Second, 30*time.Second, 10*time.Minute))
+	n, again := 0, 0
+	for ; n == 0 || time.Now().Before(end); n++ {
+		seed := seed + uint64(n)
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			w := newWorld(t)
+			r := rand.New(rand.NewPCG(seed, 70))
+			var mu sync.Mutex
+			faults := rand.New(rand.NewPCG(seed, 71))
+			w.page = 1 + r.IntN(4)
+			w.fail = func(operation, _ string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if operation != "DescribeTable" && faults.IntN(20) == 0 {
+					return errors.New("connection reset")
+				}
+				return nil
+			}
+			members := []*member{w.begin()}
+			counters := map[string]int{}
+			for range 40 {
+				m := members[r.IntN(len(members))]
+				switch r.IntN(10) {
+				case 0:
+					w.split(r.IntN(8), r.IntN(2) == 0)
+				case 1:
+					w.show()
+				case 2:
+					w.expire()
+				case 3:
+					if len(members) < 4 {
+						members = append(members, w.begin())
+					}
+				case 4:
+					m.kill()
+					members = append(slices.DeleteFunc(members, func(o *member) bool { return o == m }), w.begin())
+				case 5:
+					m.leave()
+					members = append(slices.DeleteFunc(members, func(o *member) bool { return o == m }), w.begin())
+				case 6:
+					m.cut.set(true)
+					time.AfterFunc(time.Duration(r.IntN(400))*time.Millisecond, func() { m.cut.set(false) })
+				default:
+					w.writes(counters, r, 1+r.IntN(20))
+				}
+				time.Sleep(time.Duration(r.IntN(30)) * time.Millisecond)
+			}
+			w.show()
+			w.check(counters)
+			w.c.mu.Lock()
+			for _, k := range w.c.times {
+				again += k - 1
+			}
+			w.c.mu.Unlock()
+		})
+	}
+	t.Logf("%d schedules, %d changes handled again", n, again)
+}
