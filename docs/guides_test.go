@@ -33,7 +33,7 @@ var install = sync.OnceValue(func() error {
 var guides = []string{
 	"get-started.md", "testing.md", "errors.md", "indexes.md", "recipes/lambda.md", "recipes/http.md",
 	"recipes/unique-values.md", "recipes/soft-delete.md", "recipes/local-days.md",
-	"recipes/several-models.md",
+	"recipes/several-models.md", "streams.md", "recipes/streams.md",
 }
 
 var fence = regexp.MustCompile("(?ms)^```(\\S*) ?(\\S*)\n(.*?)^```$")

@@ -353,6 +353,64 @@ func TestAThousandShards(t *testing.T) {
 	})
 }
 
+// An idle consumer costs what PlanConsumer predicts, for few and for many shards.
+func TestIdleConsumersCostTheirPlan(t *testing.T) {
+	t.Parallel()
+	testengine.Need(t, testengine.Capacity)
+	for _, shards := range []int{10, 1000} {
+		t.Run(strconv.Itoa(shards), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mu.Lock()
+			w.shards = nil
+			w.arn += strings.Repeat("1", 90-len(w.arn))
+			for i := range uint32(shards) {
+				w.add(fmt.Sprintf("shardId-%020d-%08x", 0, i), i*1000, i*1000+999) // trimmed parents
+			}
+			w.mu.Unlock()
+			spent := &spending{}
+			m := w.begin(stream.Interval(100*time.Millisecond), stream.Failover(30*time.Second), stream.Discover(time.Hour),
+				stream.Poll(time.Second), stream.MapperOptions(mapper.Observe(spent)))
+			until(t, "all leases", func() bool { return m.Stats().Shards == shards })
+			spent.reset()
+			until(t, "ten beats", func() bool { w, _ := spent.get(); return w >= 10 })
+			wcu, rcu := spent.get()
+			p := kit.Must(stream.PlanConsumer(shards, 1, stream.Discover(1000*time.Hour)))(t)
+			if want := p.RCU / p.WCU; rcu/wcu < 0.85*want || rcu/wcu > 1.15*want {
+				t.Errorf("%v RCU for each beat, planned %v", rcu/wcu, want)
+			}
+			t.Logf("%d shards: %v RCU for each beat, planned %v", shards, rcu/wcu, p.RCU/p.WCU)
+		})
+	}
+}
+
+// spending sums the consumed units of mappers.
+type spending struct {
+	mu       sync.Mutex
+	wcu, rcu float64
+}
+
+func (s *spending) Begin(ctx context.Context, _ mapper.Call) (context.Context, func(*mapper.Receipt, error)) {
+	return ctx, func(r *mapper.Receipt, _ error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wcu += r.Consumed.WCU
+		s.rcu += r.Consumed.RCU
+	}
+}
+
+func (s *spending) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wcu, s.rcu = 0, 0
+}
+
+func (s *spending) get() (wcu, rcu float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wcu, s.rcu
+}
+
 // Random schedules of splits, trims, expiries, failing requests, and workers that come, go, die, and are cut off for a
 // while: each change is handled, those of an account in their order, and at the end all workers wait for more.
 func TestRandomSchedulesOfStreams(t *testing.T) {

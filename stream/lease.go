@@ -12,6 +12,7 @@ import (
 )
 
 // The items of a consumer group, in the table of leases. They are models of this library: the keys are PK and SK.
+// Each kind has a partition of its own, because each beat reads some of them.
 type (
 	// readers are the groups that read the stream of a table.
 	readers struct {
@@ -33,14 +34,14 @@ type (
 	// worker is a worker that lives as long as Beat grows.
 	worker struct {
 		_    struct{} `ddb:"table=leases"`
-		Name string   `ddb:"pk=GROUP#{Name}"`
+		Name string   `ddb:"pk=WORKERS#{Name}"`
 		ID   string   `ddb:"sk=WORKER#{ID}"`
 		Beat int      `ddb:"sk=WORKER#{ID}"`
 	}
 	// lease is the position in a shard, and the worker that reads it.
 	lease struct {
 		_     struct{} `ddb:"table=leases"`
-		Name  string   `ddb:"pk=GROUP#{Name}"`
+		Name  string   `ddb:"pk=SHARDS#{Name}"`
 		Shard string   `ddb:"sk=SHARD#{Shard}"`
 		// Stream is the ARN of the stream, "" for the scan of a snapshot.
 		Stream string `ddb:"sk=SHARD#{Shard}"`

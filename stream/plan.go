@@ -41,7 +41,7 @@ func PlanConsumer(shards, workers int, options ...ConsumerOption) (Plan, error) 
 		return Plan{}, err
 	}
 	s := &c.settings
-	// The sizes are those of typical keys: a stream's ARN of 90 characters, sequence numbers of 21.
+	// The sizes are those of typical keys: an ARN of 90 characters, sequence numbers of 21, and one parent.
 	l := lease{
 		Name: c.store.name, Shard: strings.Repeat("s", 37), Stream: strings.Repeat("a", 90), Owner: strings.Repeat("w", 26),
 		After: strings.Repeat("0", 21), Parents: []string{strings.Repeat("p", 37)},

@@ -17,6 +17,7 @@ require (
 	github.com/itemize/itemize/internal/generator v0.1.0
 	github.com/itemize/itemize/large/compress v0.1.0
 	github.com/itemize/itemize/large/s3store v0.1.0
+	github.com/itemize/itemize/stream v0.1.0
 	golang.org/x/mod v0.42.0
 	golang.org/x/tools v0.52.0
 )

@@ -30,7 +30,7 @@ func TestCommandPage(t *testing.T) {
 		show(word, "-h")
 		for _, of := range map[string][]string{
 			"cost": costWords, "migrate": migrateWords,
-			"unique": uniqueWords,
+			"unique": uniqueWords, "stream": streamWords,
 		}[word] {
 			b.WriteString("\n")
 			show(word, of, "-h")

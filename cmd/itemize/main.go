@@ -68,6 +68,7 @@ const overview = `itemize maps Go structs to DynamoDB item collections.
   itemize migrate COMMAND     turn large items into item collections, live, and back
   itemize gc [packages]       delete unreferenced large values
   itemize unique COMMAND      make and verify the guards of unique values
+  itemize stream COMMAND      look at consumers of a change stream
   itemize check TABLE         look for items that other programs have written wrongly
   itemize eject [packages]    write models as code without this library
   itemize version             print the version of this command
@@ -78,7 +79,7 @@ command; the default is the current folder.
 
 // commands are the words of the overview.
 var commands = []string{
-	"discover", "gen", "vet", "tables", "cost", "migrate", "gc", "unique", "check", "eject",
+	"discover", "gen", "vet", "tables", "cost", "migrate", "gc", "unique", "stream", "check", "eject",
 	"version",
 }
 
@@ -124,7 +125,7 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	err := c.subcommand("", overview, commands, args, func(word string, args []string) error {
 		return map[string]func([]string) error{
 			"discover": c.discover, "gen": c.gen, "vet": c.vet, "tables": c.tables, "cost": c.cost,
-			"migrate": c.migrate, "gc": c.gc, "unique": c.unique,
+			"migrate": c.migrate, "gc": c.gc, "unique": c.unique, "stream": c.stream,
 			"check": c.checkTable, "eject": c.eject, "version": c.version,
 		}[word](args)
 	})

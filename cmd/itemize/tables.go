@@ -29,10 +29,8 @@ func (c *command) tables(args []string) error {
 	day := f.String("time", time.Now().UTC().Format(time.DateOnly),
 		"`day` for tables that rotate by time (default: today)")
 	stream := f.Bool("stream", false, "with change streams of old and new images")
-	events := f.Bool("events", false, "also print, for each table of the models, its stream and an event source mapping of a Lambda function: "+
-		"filters by the keys of the models, bounded retries, and a queue for failures")
-	only := f.String("models", "", "with -events, the `names` of the models that the function handles, with commas "+
-		"between them (default: all)")
+	events := f.Bool("events", false, "with a stream and an event source mapping for each table")
+	only := f.String("models", "", "`names` of the models of the function, for -events (default: all)")
 	if err := f.parse(args); err != nil {
 		return err
 	}

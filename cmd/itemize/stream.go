@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+
+	"github.com/itemize/itemize/stream"
+)
+
+const streamOverview = `Look at the consumers of a change stream (package stream).
+
+  itemize stream plan       print what an idle consumer costs
+  itemize stream letters    list the dead letters of a consumer group
+  itemize stream drive      let its running workers handle them again
+`
+
+var streamWords = []string{"plan", "letters", "drive"}
+
+var streamHelp = map[string]help{
+	"plan": {
+		"stream plan", "", "Print the predicted price of a consumer that has nothing to handle. It sends nothing.",
+		[]string{"stream plan -shards 1000 -workers 3"},
+	},
+	"letters": {
+		"stream letters", "", "List the dead letters of a consumer group: positions, keys and errors.",
+		[]string{"stream letters -table users", "stream letters -table users -group search -leases prod-leases -json"},
+	},
+	"drive": {
+		"stream drive", "", "Let the running workers of a group handle its dead letters again, at their next beat. A letter " +
+			"that\nsucceeds is deleted. It comes after later changes of its item.",
+		[]string{"stream drive -table users", "stream drive -table users -group search -leases prod-leases"},
+	},
+}
+
+// stream runs itemize stream.
+func (c *command) stream(args []string) error {
+	return c.subcommand("stream", streamOverview, streamWords, args, func(word string, args []string) error {
+		f := c.flags(streamHelp[word])
+		if word == "plan" {
+			return c.streamPlan(f, args)
+		}
+		return c.streamLetters(word, f, args)
+	})
+}
+
+func (c *command) streamPlan(f *flags, args []string) error {
+	asJSON := f.Bool("json", false, "print JSON")
+	shards := f.Int("shards", 10, "`number` of open shards: about one for each partition of the table")
+	workers := f.Int("workers", 1, "`number` of workers")
+	interval := f.Duration("interval", 5*time.Second, "`time` between two beats")
+	poll := f.Duration("poll", time.Second, "`time` between two reads of a shard without new records")
+	if err := f.parse(args); err != nil {
+		return err
+	}
+	p, err := stream.PlanConsumer(*shards, *workers, stream.Interval(*interval), stream.Poll(*poll))
+	switch {
+	case err != nil:
+		return usageError{err}
+	case *asJSON:
+		return c.printJSON(p)
+	}
+	fmt.Fprintf(c.stdout, "%s, %s: %s\n", plural(*shards, "shard"), plural(*workers, "worker"), p)
+	return nil
+}
+
+func (c *command) streamLetters(word string, f *flags, args []string) error {
+	var r remote
+	r.flags(f)
+	asJSON := false
+	if word == "letters" {
+		f.BoolVar(&asJSON, "json", false, "print JSON")
+	}
+	table := f.String("table", "", "real `name` of the table with the stream")
+	leases := f.String("leases", "stream-leases", "real `name` of the table of leases")
+	group := f.String("group", "default", "`name` of the consumer group")
+	if err := f.parse(args); err != nil {
+		return err
+	}
+	if *table == "" {
+		return usagef("-table is missing: write the name of the table with the stream")
+	}
+	client, err := c.client(&r, usualAttempts)
+	if err != nil {
+		return err
+	}
+	if word == "drive" {
+		if err := stream.Drive(c.ctx, client, *leases, *table, *group); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.stdout, "the running workers of the group handle its dead letters again at their next beat")
+		return nil
+	}
+	letters, err := stream.Letters(c.ctx, client, *leases, *table, *group)
+	if err != nil {
+		return err
+	}
+	out := make([]shownLetter, len(letters))
+	for i, l := range letters {
+		keys, err := attributevalue.MarshalMapJSON(l.Keys)
+		if err != nil {
+			return err
+		}
+		out[i] = shownLetter{l.Shard, l.SequenceNumber, string(keys), l.Time, l.Attempts, l.Err.Error(), l.New != nil || l.Old != nil}
+	}
+	if asJSON {
+		return c.printJSON(out)
+	}
+	fmt.Fprintln(c.stdout, plural(len(out), "dead letter"))
+	for _, l := range out {
+		fmt.Fprintf(c.stdout, "%s %s %s %s: %s after %s\n", l.Shard, strings.TrimLeft(l.Sequence, "0"),
+			l.Time.UTC().Format(time.RFC3339), l.Keys, l.Error, plural(l.Attempts, "attempt"))
+	}
+	return nil
+}
+
+// shownLetter is a dead letter as it is printed.
+type shownLetter struct {
+	Shard    string    `json:"shard"`
+	Sequence string    `json:"sequenceNumber"`
+	Keys     string    `json:"keys"`
+	Time     time.Time `json:"time"`
+	Attempts int       `json:"attempts"`
+	Error    string    `json:"error"`
+	Values   bool      `json:"values"`
+}
