@@ -249,14 +249,16 @@ func exists[T any](d *mapper.Decoded[T]) bool {
 // differs reports whether an item has changed in more than the attributes that the library keeps for itself.
 func (r *route[T]) differs(rec *Record) bool {
 	e := r.model.Schema
-	own := []string{e.Version, e.State, e.Incarnation, e.Moved}
+	own := func(name string) bool {
+		return name == e.Version || name == e.State || name == e.Incarnation || name == e.Moved
+	}
 	for name, v := range rec.New {
-		if !slices.Contains(own, name) && !attr.Same(v, rec.Old[name]) {
+		if !attr.Same(v, rec.Old[name]) && !own(name) {
 			return true
 		}
 	}
 	for name := range rec.Old {
-		if !slices.Contains(own, name) && rec.New[name] == nil {
+		if rec.New[name] == nil && !own(name) {
 			return true
 		}
 	}

@@ -101,26 +101,22 @@ type failed struct {
 
 // dispatch handles records, in the order of each partition key. It returns the first failure of each, in their order.
 func (f *Function) dispatch(ctx context.Context, records []eventRecord) []failed {
-	calls, numbers := make([][]func(context.Context) error, len(records)), make([]int, len(records))
+	keys := make([]string, len(records))
 	for i := range records {
-		numbers[i] = i
-		if rec := &records[i]; rec.err == nil {
-			calls[i], rec.err = f.router.calls(&rec.Record, &f.gone)
-		}
+		keys[i] = f.router.orderOf(&records[i].Record)
 	}
-	inOrder(context.WithoutCancel(ctx), make(chan struct{}, max(f.parallel, 1)), numbers,
-		func(i int) string { return f.router.orderOf(&records[i].Record) },
-		func(i int) bool {
-			if records[i].err == nil {
-				records[i].err = run(ctx, calls[i])
-			}
-			return records[i].err == nil
-		})
+	inOrder(context.WithoutCancel(ctx), make(chan struct{}, max(f.parallel, 1)), keys, func(i int) bool {
+		rec := &records[i]
+		if rec.err == nil {
+			rec.err = f.router.handle(ctx, &rec.Record, &f.gone)
+		}
+		return rec.err == nil
+	})
 	var out []failed
 	failing := map[string]bool{}
 	for i := range records {
-		if key := f.router.orderOf(&records[i].Record); records[i].err != nil && !failing[key] {
-			failing[key] = true
+		if records[i].err != nil && !failing[keys[i]] {
+			failing[keys[i]] = true
 			out = append(out, failed{i, records[i].err})
 		}
 	}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
@@ -247,42 +250,56 @@ func (r *reader) checkpoint() bool {
 // returns false if it had to stop. The position is then after the last record before which all were handled.
 func (r *reader) handle(records []streams.Record) bool {
 	c := r.w.c
-	type task struct {
-		rec   *Record
-		calls []func(context.Context) error
-		err   error
-		done  bool
-	}
-	tasks, numbers := make([]task, len(records)), []int(nil)
+	hash := c.router.hashOf(c.table)
+	keys, done := make([]string, len(records)), make([]bool, len(records))
 	for i := range records {
-		t := &tasks[i]
-		t.rec, t.err = recordOf(c.table, r.shard, &records[i])
-		if t.err == nil && !r.w.from.IsZero() && t.rec.Time.Before(r.w.from.Truncate(time.Second)) {
-			t.done = true
-			continue
-		}
-		if t.err == nil {
-			t.calls, t.err = c.router.calls(t.rec, &r.gone)
-		}
-		if t.done = t.err == nil && len(t.calls) == 0; !t.done {
-			numbers = append(numbers, i)
+		if d := records[i].Dynamodb; d != nil && hash != "" {
+			keys[i] = textOf(d.Keys[hash])
+		} else if d != nil {
+			keys[i] = fmt.Sprint(slices.Sorted(maps.Values(mapped(d.Keys))))
 		}
 	}
-	inOrder(r.reading, c.handlers, numbers, func(i int) string { return c.router.orderOf(tasks[i].rec) }, func(i int) bool {
-		t := &tasks[i]
-		t.done = r.settle(t.rec, t.calls, t.err)
-		return t.done
+	inOrder(r.reading, c.handlers, keys, func(i int) bool {
+		done[i] = r.record(&records[i])
+		return done[i]
 	})
-	for i := range tasks {
-		if !tasks[i].done {
-			return false
-		}
-		if n := tasks[i].rec.SequenceNumber; n != "" {
-			r.after = n
-		}
-		c.stats.handled(r.shard, tasks[i].rec.Time)
+	n := slices.Index(done, false)
+	if n < 0 {
+		n = len(done)
 	}
-	return true
+	for i := range n {
+		if d := records[i].Dynamodb; d != nil && d.SequenceNumber != nil {
+			r.after = *d.SequenceNumber
+		}
+	}
+	if n > 0 {
+		if d := records[n-1].Dynamodb; d != nil {
+			c.stats.handled(r.shard, n, aws.ToTime(d.ApproximateCreationDateTime))
+		}
+	}
+	return n == len(done)
+}
+
+// mapped returns the key attributes of an item in a table of no model as texts.
+func mapped(keys map[string]streams.AttributeValue) map[string]string {
+	out := make(map[string]string, len(keys))
+	for name, v := range keys {
+		out[name] = name + "=" + textOf(v)
+	}
+	return out
+}
+
+// record handles one record. It returns false if it had to stop.
+func (r *reader) record(of *streams.Record) bool {
+	rec, err := recordOf(r.w.c.table, r.shard, of)
+	var calls []func(context.Context) error
+	if err == nil {
+		if !r.w.from.IsZero() && rec.Time.Before(r.w.from.Truncate(time.Second)) {
+			return true
+		}
+		calls, err = r.w.c.router.calls(rec, &r.gone)
+	}
+	return err == nil && len(calls) == 0 || r.settle(rec, calls, err)
 }
 
 // DeadLetterError reports a record that has become a dead letter.

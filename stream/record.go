@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,19 +44,45 @@ func recordOf(table, shard string, r *streams.Record) (*Record, error) {
 		Time:           aws.ToTime(r.Dynamodb.ApproximateCreationDateTime),
 		Expired:        r.UserIdentity != nil && aws.ToString(r.UserIdentity.PrincipalId) == expiry,
 	}
-	for _, m := range []struct {
-		from map[string]streams.AttributeValue
-		to   *map[string]types.AttributeValue
-	}{{r.Dynamodb.Keys, &out.Keys}, {r.Dynamodb.OldImage, &out.Old}, {r.Dynamodb.NewImage, &out.New}} {
-		if len(m.from) == 0 {
+	var err error
+	if len(r.Dynamodb.OldImage) > 0 {
+		out.Old, err = attributevalue.FromDynamoDBStreamsMap(r.Dynamodb.OldImage)
+	}
+	if err == nil && len(r.Dynamodb.NewImage) > 0 {
+		out.New, err = attributevalue.FromDynamoDBStreamsMap(r.Dynamodb.NewImage)
+	}
+	image := out.New
+	if image == nil {
+		image = out.Old
+	}
+	out.Keys = make(map[string]types.AttributeValue, len(r.Dynamodb.Keys))
+	for name, v := range r.Dynamodb.Keys {
+		if k := image[name]; k != nil { // an image has the keys, which need no second conversion
+			out.Keys[name] = k
 			continue
 		}
-		var err error
-		if *m.to, err = attributevalue.FromDynamoDBStreamsMap(m.from); err != nil {
-			return out, fmt.Errorf("stream: record %s of the table %s: %w", out.ID, table, err)
+		k, failed := attributevalue.FromDynamoDBStreams(v)
+		if err = errors.Join(err, failed); failed == nil {
+			out.Keys[name] = k
 		}
 	}
+	if err != nil {
+		return out, fmt.Errorf("stream: record %s of the table %s: %w", out.ID, table, err)
+	}
 	return out, nil
+}
+
+// textOf returns the text of a key attribute, "" for none.
+func textOf(v streams.AttributeValue) string {
+	switch v := v.(type) {
+	case *streams.AttributeValueMemberS:
+		return v.Value
+	case *streams.AttributeValueMemberN:
+		return v.Value
+	case *streams.AttributeValueMemberB:
+		return string(v.Value)
+	}
+	return ""
 }
 
 // check returns an error if the stream does not have the images that changes need.

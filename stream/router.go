@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -126,70 +127,91 @@ var own = []string{"~unique#", "~migrate#", "~format#"}
 // internal reports whether an item is one that the library stores for itself.
 func internal(rec *Record) bool {
 	for _, v := range rec.Keys {
-		if s, ok := v.(*types.AttributeValueMemberS); ok {
-			for _, begin := range own {
-				if strings.HasPrefix(s.Value, begin) {
-					return true
-				}
-			}
+		s, ok := v.(*types.AttributeValueMemberS)
+		if ok && strings.HasPrefix(s.Value, "~") &&
+			slices.ContainsFunc(own, func(begin string) bool { return strings.HasPrefix(s.Value, begin) }) {
+			return true
 		}
 	}
-	for _, image := range []map[string]types.AttributeValue{rec.Old, rec.New} {
-		for name := range image {
-			if strings.HasPrefix(name, "~") {
-				return true
-			}
+	image := rec.New
+	if image == nil {
+		image = rec.Old
+	}
+	for name := range image {
+		if strings.HasPrefix(name, "~") {
+			return true
 		}
 	}
 	return false
 }
 
+// hashOf returns the name of the partition key of a table, "" if no model of the router has the table.
+func (r *Router) hashOf(table string) string {
+	for _, route := range r.routes {
+		if t := route.table(table); t != nil {
+			return t.Hash
+		}
+	}
+	return ""
+}
+
 // orderOf returns a key that records share if they must be handled in their order: the partition key, or the whole key
 // of an item in a table of no model.
 func (r *Router) orderOf(rec *Record) string {
-	for _, route := range r.routes {
-		if t := route.table(rec.Table); t != nil {
-			if k, ok := attr.ScalarOf(rec.Keys[t.Hash]); ok {
-				return rec.Table + "\x00" + k.Text
-			}
-		}
+	if k, ok := attr.ScalarOf(rec.Keys[r.hashOf(rec.Table)]); ok {
+		return rec.Table + "\x00" + k.Text
 	}
 	return rec.Table + "\x00" + string(attr.Hash(rec.Keys))
 }
 
 // inOrder calls a function for the numbers of some keys: in the order of each key, until it returns false, and for
 // several keys at the same time, each with a slot. It begins nothing more when the context has ended.
-func inOrder(ctx context.Context, slots chan struct{}, numbers []int, keys func(i int) string, each func(i int) bool) {
-	queues, order := map[string][]int{}, []string(nil)
-	for _, i := range numbers {
-		key := keys(i)
-		if queues[key] == nil {
-			order = append(order, key)
+func inOrder(ctx context.Context, slots chan struct{}, keys []string, each func(i int) bool) {
+	firsts, next, last := []int(nil), make([]int, len(keys)), make(map[string]int, len(keys))
+	for i, key := range keys {
+		if l, ok := last[key]; ok {
+			next[l] = i
+		} else {
+			firsts = append(firsts, i)
 		}
-		queues[key] = append(queues[key], i)
+		last[key] = i
 	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	for _, key := range order {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			for _, i := range queues[key] {
-				if ctx.Err() != nil || !each(i) {
-					return
+	var taken atomic.Int64
+	work := func() {
+		for {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			n := int(taken.Add(1)) - 1
+			if n < len(firsts) {
+				for i := firsts[n]; ctx.Err() == nil && each(i) && next[i] > 0; {
+					i = next[i]
 				}
 			}
-		})
+			<-slots
+			if n >= len(firsts)-1 {
+				return
+			}
+		}
 	}
+	var wg sync.WaitGroup
+	for range min(cap(slots), len(firsts)) - 1 {
+		wg.Go(work)
+	}
+	if len(firsts) > 0 {
+		work()
+	}
+	wg.Wait()
 }
 
 // deletions remembers the incarnations of entities that were deleted, so that the removals of their items show nothing. It
 // forgets the oldest.
-type deletions struct{ recent, former map[string]struct{} }
+type deletions struct {
+	mu             sync.Mutex
+	recent, former map[string]struct{}
+}
 
 // deletionsLimit is the number of incarnations in each of the two generations: about 1 MB in all.
 const deletionsLimit = 8192
@@ -198,6 +220,8 @@ func (d *deletions) add(incarnation []byte) {
 	if incarnation == nil {
 		return
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.recent == nil || len(d.recent) >= deletionsLimit {
 		d.recent, d.former = map[string]struct{}{}, d.recent
 	}
@@ -208,6 +232,8 @@ func (d *deletions) has(incarnation []byte) bool {
 	if incarnation == nil {
 		return false
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	_, recent := d.recent[string(incarnation)]
 	_, former := d.former[string(incarnation)]
 	return recent || former

@@ -77,9 +77,9 @@ func (s *stats) current(shard string) {
 	})
 }
 
-func (s *stats) handled(shard string, at time.Time) {
+func (s *stats) handled(shard string, n int, at time.Time) {
 	s.change(func() {
-		s.counts.Handled++
+		s.counts.Handled += int64(n)
 		if x := s.shards[shard]; x != nil {
 			x.last, x.current = at, false
 		}
