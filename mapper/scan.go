@@ -3,7 +3,10 @@ package mapper
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read/search"
@@ -19,6 +22,7 @@ type scanSettings struct {
 	segments int
 	rate     request.Rate
 	strays   func(Stray)
+	invalid  func(Invalid)
 }
 
 type scanFunc func(*scanSettings)
@@ -42,6 +46,20 @@ func ReadRate(rcu float64) ScanOption {
 // skipped.
 func OnStray(report func(Stray)) ScanOption {
 	return scanFunc(func(s *scanSettings) { s.strays = report })
+}
+
+// OnInvalid calls report with each entity that cannot be decoded, and the scan goes on. Calls do not
+// overlap. Without it, such an entity ends the scan.
+func OnInvalid(report func(Invalid)) ScanOption {
+	return scanFunc(func(s *scanSettings) { s.invalid = report })
+}
+
+// Invalid is an entity with a stored value that does not fit its field: a *StoredValueError.
+type Invalid struct {
+	// Table and Key are those of its root item.
+	Table string
+	Key   map[string]types.AttributeValue
+	Err   error
 }
 
 // Stray is an item, found by a scan, that does not belong to a live entity.
@@ -83,6 +101,11 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 		err := m.get().scan(ctx, &settings, &t, func(f *search.Found) bool {
 			e := &Entity[T]{}
 			s, err := m.get().decodeFound(ctx, f, &e.Value, &t)
+			if err != nil && settings.invalid != nil && errors.As(err, new(*StoredValueError)) {
+				at := f.RootPlace()
+				settings.invalid(Invalid{at.Table.Name, at.Key(), m.get().public(err)})
+				return true
+			}
 			if err != nil {
 				failed, ended = m.get().public(err), true
 				yield(nil, failed)

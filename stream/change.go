@@ -194,7 +194,6 @@ func (r *route[T]) add(calls *[]func(context.Context) error, rec *Record, gone *
 		EntityEvent: entity, ItemEvent: event, Entity: either.Entity, Key: either.Key, Field: either.Field,
 		Root: either.Root, External: either.External, Incarnation: either.Incarnation,
 		Time: rec.Time, SequenceNumber: rec.SequenceNumber, Record: rec,
-		images: images,
 	}
 	if exists(old) || old != nil && !old.Root {
 		c.Old = old.Value
@@ -202,6 +201,14 @@ func (r *route[T]) add(calls *[]func(context.Context) error, rec *Record, gone *
 	if exists(now) || now != nil && !now.Root {
 		c.New = now.Value
 	}
+	shown := *images // what this change shows, of a record that can show two
+	if c.Old == nil {
+		shown.Old = nil
+	}
+	if c.New == nil {
+		shown.New = nil
+	}
+	c.images = &shown
 	if entity == Deleted && old.Incarnation != nil {
 		b := item.MovedIncarnation(&types.AttributeValueMemberB{Value: old.Incarnation})
 		c.Moved = b.(*types.AttributeValueMemberB).Value
@@ -266,25 +273,42 @@ func (r *route[T]) differs(rec *Record) bool {
 }
 
 // call calls the handler.
-func (r *route[T]) call(ctx context.Context, c *Change[T]) error {
+func (r *route[T]) call(ctx context.Context, of *Change[T]) error {
+	c := *of // an attempt does not show what an earlier one has loaded, or a handler has changed
 	if r.settings.whole && c.EntityEvent != Deleted && c.EntityEvent != Expired {
-		e, err := r.mapper.Load(ctx, c.Entity, append(slices.Clone(r.settings.read), mapper.Strong())...)
-		switch {
-		case errors.Is(err, mapper.ErrNotFound):
-		case err != nil:
+		e, err := r.load(ctx, c.Entity)
+		if err != nil {
 			return err
-		case bytes.Equal(door.Mapper.Incarnation(e), c.Incarnation):
+		}
+		if e != nil && bytes.Equal(door.Mapper.Incarnation(e), c.Incarnation) {
 			c.Whole = e
 		}
 		if c.Whole == nil && c.EntityEvent == None {
 			return nil
 		}
 	}
-	return r.handler(ctx, c)
+	return r.handler(ctx, &c)
 }
 
-func (r *route[T]) snapshot(ctx context.Context, table string, show func(*Record, func(context.Context) error) bool) error {
-	for e, err := range r.mapper.Scan(ctx, mapper.Strong()) {
+// load loads an entity, nil for one that does not exist.
+func (r *route[T]) load(ctx context.Context, s query.Selection[T]) (*mapper.Entity[T], error) {
+	e, err := r.mapper.Load(ctx, s, append(slices.Clone(r.settings.read), mapper.Strong())...)
+	if errors.Is(err, mapper.ErrNotFound) {
+		return nil, nil
+	}
+	return e, err
+}
+
+func (r *route[T]) snapshot(ctx context.Context, table string,
+	show func(*Record, func(context.Context) error, error) bool,
+) error {
+	more := true
+	invalid := mapper.OnInvalid(func(x mapper.Invalid) {
+		if x.Table == table && more {
+			more = show(&Record{Table: table, Keys: x.Key}, nil, x.Err)
+		}
+	})
+	for e, err := range r.mapper.Scan(ctx, mapper.Strong(), invalid) {
 		if err != nil {
 			return err
 		}
@@ -292,16 +316,32 @@ func (r *route[T]) snapshot(ctx context.Context, table string, show func(*Record
 		if err != nil {
 			return err
 		}
-		if at != table {
-			continue
+		if at == table && more {
+			more = show(&Record{Table: at, Keys: key}, func(ctx context.Context) error { return r.show(ctx, e) }, nil)
 		}
-		c := &Change[T]{
-			EntityEvent: Created, ItemEvent: Created, Root: true, New: &e.Value, Whole: e, Snapshot: true,
-			Entity: e, Incarnation: door.Mapper.Incarnation(e),
-		}
-		if !show(&Record{Table: at, Keys: key}, func(ctx context.Context) error { return r.handler(ctx, c) }) {
-			return ctx.Err()
+		if !more {
+			break
 		}
 	}
-	return nil
+	return ctx.Err()
+}
+
+// show calls the handler for an entity of a snapshot.
+func (r *route[T]) show(ctx context.Context, e *mapper.Entity[T]) error {
+	return r.handler(ctx, &Change[T]{
+		EntityEvent: Created, ItemEvent: Created, Root: true, New: &e.Value, Whole: e, Snapshot: true,
+		Entity: e, Incarnation: door.Mapper.Incarnation(e),
+	})
+}
+
+func (r *route[T]) reload(ctx context.Context, rec *Record) error {
+	d, err := r.mapper.Decode(rec.Keys, mapper.InTable(rec.Table))
+	if err != nil || d.Value == nil {
+		return err
+	}
+	e, err := r.load(ctx, d.Entity)
+	if err != nil || e == nil {
+		return err
+	}
+	return r.show(ctx, e)
 }

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -49,6 +47,7 @@ type Consumer struct {
 	limiter  *request.Limiter
 	handlers chan struct{} // a slot for each call of a handler
 	batches  chan struct{} // a slot for each answer in memory
+	gone     deletions
 
 	stats stats
 }
@@ -196,8 +195,8 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 		return errors.New("Failover is less than two intervals, so that a slow worker would lose its leases: make it longer")
 	case s.parallel <= 0, s.memory <= 0, s.attempts <= 0:
 		return errors.New("a number of Handlers, Batches or Attempts is not positive: leave out the option for its default")
-	case s.least < 0, s.most < s.least:
-		return errors.New("the pauses of Attempts are negative, or the longest is less than the shortest: exchange them")
+	case s.least <= 0, s.most < s.least:
+		return errors.New("the pauses of Attempts are not positive, or the longest is less than the shortest: exchange them")
 	case s.failed == nil:
 		return errors.New("the function of OnError is nil: leave out the option for its default")
 	case s.rate.Check() != nil:
@@ -241,19 +240,23 @@ const margin = 5 * time.Minute
 // leases to the other workers, and returns nil. An error means that it could not begin: the table has no stream, the
 // stream lacks images, or two other groups read it.
 func (c *Consumer) Run(ctx context.Context) error {
-	if _, err := c.arn(ctx); err != nil {
-		return err
-	}
+	_, err := c.arn(ctx)
 	from := c.settings.from
 	if c.settings.snapshot && from.IsZero() {
 		from = time.Now().Add(-margin)
 	}
-	g, err := c.store.join(ctx, c.table, c.settings.group, group{From: from, Snapshot: c.settings.snapshot})
-	if err != nil {
+	var g *mapper.Entity[group]
+	if err == nil {
+		g, err = c.store.join(ctx, c.table, c.settings.group, group{From: from, Snapshot: c.settings.snapshot})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
 		return err
 	}
 	w := &work{
-		c: c, id: rand.Text(), from: g.Value.From, snapshot: g.Value.Snapshot, drive: g.Value.Drive, watched: map[string]watch{},
+		c: c, id: rand.Text(), from: g.Value.From, snapshot: g.Value.Snapshot, watched: map[string]watch{},
 		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery), hurry: make(chan struct{}, 1),
 	}
 	return w.run(ctx)
@@ -278,24 +281,23 @@ func (c *Consumer) arn(ctx context.Context) (string, error) {
 	return aws.ToString(d.Table.LatestStreamArn), nil
 }
 
-// work is one call of Run. Its goroutine alone uses held, watched and listed.
+// work is one call of Run. Its goroutine alone changes held, watched and last.
 type work struct {
 	c          *Consumer
 	id         string
 	from       time.Time
 	snapshot   bool
-	drive      int
-	beat       *mapper.Entity[worker]
-	beaten     time.Time // of the last beat that succeeded
 	watched    map[string]watch
-	held       map[string]*reader
-	listed     map[string]bool // by the last complete listing, nil before the first
+	last       *discovery // nil before the first
 	ended      chan *reader
 	discovered chan discovery
 	hurry      chan struct{}
 	group      sync.WaitGroup
-	background context.Context // of goroutines that no reader owns
-	driving    atomic.Bool
+
+	mu   sync.Mutex // of the next two
+	held map[string]*reader
+	// beaten is when the last beat that succeeded had begun.
+	beaten time.Time
 }
 
 // watch is the counter of another worker, and when this worker has seen it grow.
@@ -306,28 +308,35 @@ type watch struct {
 
 func (w *work) run(ctx context.Context) error {
 	s := &w.c.settings
-	var cancel context.CancelFunc
-	w.background, cancel = context.WithCancel(ctx)
+	background, cancel := context.WithCancel(ctx)
+	beating, still := context.WithCancel(context.WithoutCancel(ctx))
 	defer w.group.Wait()
+	defer still()
 	defer cancel()
-	w.group.Go(func() { w.discovering(w.background) })
+	w.group.Go(func() { w.beat(beating) })
+	w.group.Go(func() { w.discovering(background) })
 	tick := time.NewTicker(s.interval)
 	defer tick.Stop()
-	w.coordinate(ctx)
+	var soon <-chan time.Time // of a coordination before the next tick
 	for {
 		select {
 		case <-ctx.Done():
-			w.stop(context.WithoutCancel(ctx))
+			w.stop()
+			still()
 			return nil
 		case r := <-w.ended:
-			delete(w.held, r.shard)
-			w.c.stats.release(r.shard)
+			w.forget(r)
 			if r.outcome == finished {
-				w.soon()
-				w.coordinate(ctx)
+				w.listSoon()
+			}
+			if soon == nil {
+				soon = time.After(s.interval / 10)
 			}
 		case d := <-w.discovered:
-			w.listed = d.listed
+			w.last, soon = &d, nil
+			w.coordinate(ctx)
+		case <-soon:
+			soon = nil
 			w.coordinate(ctx)
 		case <-tick.C:
 			w.coordinate(ctx)
@@ -335,8 +344,16 @@ func (w *work) run(ctx context.Context) error {
 	}
 }
 
-// soon begins a listing of shards.
-func (w *work) soon() {
+// forget removes a reader that has ended.
+func (w *work) forget(r *reader) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.held, r.shard)
+	w.c.stats.release(r.shard)
+}
+
+// listSoon begins a listing of shards.
+func (w *work) listSoon() {
 	select {
 	case w.hurry <- struct{}{}:
 	default:
@@ -345,75 +362,111 @@ func (w *work) soon() {
 
 // report reports an error that the consumer survives.
 func (w *work) report(err error) {
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil {
 		w.c.stats.failed()
 		w.c.settings.failed(err)
 	}
 }
 
-// coordinate beats, watches the other workers, and takes or gives up leases.
-func (w *work) coordinate(ctx context.Context) {
-	s := &w.c.settings
-	ctx, cancel := context.WithTimeout(ctx, s.failover)
-	defer cancel()
-	if err := w.pulse(ctx); err != nil {
-		w.report(fmt.Errorf("beat: %w", err))
-		if time.Since(w.beaten) > s.failover { // others may have taken the leases
-			for _, r := range w.held {
-				r.abandon()
-			}
-		}
-		return
+// reportIn is report for an error of a request, which may have failed because its context has ended.
+func (w *work) reportIn(ctx context.Context, err error) {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		w.report(err)
 	}
+}
+
+// beat increments the counter of this worker, until its last reader has ended. Then it deletes the counter.
+func (w *work) beat(ctx context.Context) {
+	s, st := &w.c.settings, w.c.store
+	var own *mapper.Entity[worker]
+	for {
+		begun := time.Now()
+		w.fence(begun)
+		limited, cancel := context.WithTimeout(ctx, s.failover)
+		if own == nil {
+			own = st.workers.New(worker{Name: st.name, ID: w.id})
+		}
+		own.Value.Beat++
+		_, err := st.workers.Save(limited, own)
+		switch {
+		case err == nil:
+			w.fence(begun)
+			w.mu.Lock()
+			w.beaten = begun
+			w.mu.Unlock()
+		case raced(err): // another worker has deleted it, or an answer was lost
+			own, _ = st.workers.Load(limited, st.workers.Key(st.name, w.id), mapper.Strong())
+		default:
+			w.reportIn(ctx, fmt.Errorf("beat: %w", err))
+		}
+		cancel()
+		if !sleep(ctx, max(s.interval-time.Since(begun), s.interval/2)) {
+			break
+		}
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.failover)
+	defer cancel()
+	_, err := st.workers.DeleteByKey(limited, st.workers.Key(st.name, w.id))
+	w.report(missingIsFine(err))
+}
+
+// fence abandons all readers if the last beat is too old at a time: other workers may have taken their leases.
+func (w *work) fence(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now.Sub(w.beaten) > w.c.settings.failover {
+		for _, r := range w.held {
+			r.abandon()
+		}
+	}
+}
+
+// coordinate watches the other workers, and takes or gives up leases.
+func (w *work) coordinate(ctx context.Context) {
+	w.mu.Lock()
+	beaten := w.beaten
+	w.mu.Unlock()
+	if time.Since(beaten) > w.c.settings.failover {
+		return // others do not see this worker
+	}
+	parent := ctx
+	ctx, cancel := context.WithTimeout(ctx, w.c.settings.failover)
+	defer cancel()
 	alive, err := w.alive(ctx)
 	if err != nil {
-		w.report(fmt.Errorf("read the workers: %w", err))
+		w.reportIn(parent, fmt.Errorf("read the workers: %w", err))
 		return
 	}
 	leases, err := w.c.store.all(ctx)
 	if err != nil {
-		w.report(fmt.Errorf("read the leases: %w", err))
+		w.reportIn(parent, fmt.Errorf("read the leases: %w", err))
 		return
 	}
 	active, free := w.sort(leases, alive)
 	share := (active + len(alive) - 1) / len(alive)
-	surplus := -share
-	for _, r := range w.held {
-		if !r.leaving {
-			surplus++
-		}
-	}
-	for _, r := range w.held {
-		if surplus > 0 && !r.leaving && r.shard != snapshotShard {
-			r.leaving = true
-			r.release()
-			surplus--
-		}
+	for _, r := range w.surplus(leases, share) {
+		r.leaving = true
+		r.release()
 	}
 	for _, l := range free {
-		if len(w.held) >= share {
+		if len(w.held) >= share || ctx.Err() != nil {
 			break
 		}
 		w.take(ctx, l)
 	}
-	w.redrive(ctx, alive)
 }
 
-// pulse increments the counter of this worker.
-func (w *work) pulse(ctx context.Context) error {
-	if w.beat == nil {
-		w.beat = w.c.store.workers.New(worker{Name: w.c.store.name, ID: w.id})
+// surplus abandons readers whose leases another worker has taken, and returns those that are more than the share.
+func (w *work) surplus(leases map[string]*mapper.Entity[lease], share int) (out []*reader) {
+	for shard, r := range w.held {
+		switch e := leases[shard]; {
+		case e != nil && e.Value.Taken > r.taken:
+			r.abandon()
+		case !r.leaving && shard != snapshotShard && shard != driveShard:
+			out = append(out, r)
+		}
 	}
-	w.beat.Value.Beat++
-	_, err := w.c.store.workers.Save(ctx, w.beat)
-	if err == nil {
-		w.beaten = time.Now()
-		return nil
-	}
-	if raced(err) { // another worker has deleted the item, or an answer was lost
-		w.beat, _ = w.c.store.workers.Load(ctx, w.c.store.workers.Key(w.c.store.name, w.id), mapper.Strong())
-	}
-	return err
+	return out[:max(0, min(len(out), len(w.held)-share))]
 }
 
 // alive returns the workers whose counters have grown, with this one.
@@ -454,7 +507,7 @@ func (w *work) sort(leases map[string]*mapper.Entity[lease], alive map[string]bo
 ) {
 	for shard, e := range leases {
 		l := &e.Value
-		if l.Done || !w.parentsDone(l, leases) {
+		if l.Done || !w.mayRead(l, leases) {
 			continue
 		}
 		active++
@@ -465,28 +518,42 @@ func (w *work) sort(leases map[string]*mapper.Entity[lease], alive map[string]bo
 	return active, free
 }
 
-// parentsDone reports whether the shards before a shard are done. One without a lease is, if a complete listing does not
-// have it either: it was trimmed.
-func (w *work) parentsDone(l *lease, leases map[string]*mapper.Entity[lease]) bool {
-	return !slices.ContainsFunc(l.Parents, func(parent string) bool {
-		if e := leases[parent]; e != nil {
-			return !e.Value.Done
+// mayRead reports whether the shards before a shard are done: its parents, and all of former streams. A parent without a
+// lease is done if a listing that has the shard, or began when the shard had a lease, lacks the parent: it was trimmed.
+func (w *work) mayRead(l *lease, leases map[string]*mapper.Entity[lease]) bool {
+	for _, parent := range l.Parents {
+		if e := leases[parent]; e != nil && e.Value.Done {
+			continue
+		} else if e != nil || parent == snapshotShard || w.last == nil {
+			return false
 		}
-		return parent == snapshotShard || w.listed == nil || w.listed[parent]
-	})
+		if d := w.last; d.listed[parent] || !d.listed[l.Shard] && !d.known[l.Shard] {
+			return false
+		}
+	}
+	for _, e := range leases {
+		if former := e.Value.Stream; l.Stream != "" && former != "" && former < l.Stream && // ARNs end with a time
+			(w.last == nil || w.last.open[former] || !e.Value.Done) {
+			return false
+		}
+	}
+	return true
 }
 
 // take takes a lease on the version that was read, and begins to read its shard.
 func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 	e.Value.Owner = w.id
+	e.Value.Taken++
 	if _, err := w.c.store.leases.Save(ctx, e); err != nil {
 		if !raced(err) {
-			w.report(fmt.Errorf("take the shard %s: %w", e.Value.Shard, err))
+			w.reportIn(ctx, fmt.Errorf("take the shard %s: %w", e.Value.Shard, err))
 		}
 		return
 	}
 	r := newReader(w, e)
+	w.mu.Lock()
 	w.held[r.shard] = r
+	w.mu.Unlock()
 	w.c.stats.take(r.shard)
 	w.group.Go(func() {
 		r.run()
@@ -494,8 +561,8 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 	})
 }
 
-// stop lets the readers stop, within the grace period.
-func (w *work) stop(ctx context.Context) {
+// stop lets the readers stop, within the grace period. The worker beats meanwhile.
+func (w *work) stop() {
 	for _, r := range w.held {
 		r.release()
 	}
@@ -503,8 +570,7 @@ func (w *work) stop(ctx context.Context) {
 	for len(w.held) > 0 {
 		select {
 		case r := <-w.ended:
-			delete(w.held, r.shard)
-			w.c.stats.release(r.shard)
+			w.forget(r)
 		case <-w.discovered:
 		case <-grace:
 			for _, r := range w.held {
@@ -513,8 +579,4 @@ func (w *work) stop(ctx context.Context) {
 			grace = nil
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.c.settings.failover)
-	defer cancel()
-	_, err := w.c.store.workers.DeleteByKey(ctx, w.c.store.workers.Key(w.c.store.name, w.id))
-	w.report(missingIsFine(err))
 }

@@ -2,8 +2,8 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,8 +13,13 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// discovery is a complete listing of the shards of the streams that leases belong to.
-type discovery struct{ listed map[string]bool }
+// discovery is a complete listing of the shards of the table's stream, and of former streams that leases belong to.
+type discovery struct {
+	// listed are the shards of the listing, and known those whose leases were read before it.
+	listed, known map[string]bool
+	// open are the ARNs of streams with a shard that was not done when the leases were read.
+	open map[string]bool
+}
 
 // discovering lists the shards again and again. A listing that fails is repeated, and stops nothing else.
 func (w *work) discovering(ctx context.Context) {
@@ -38,12 +43,10 @@ func (w *work) discovering(ctx context.Context) {
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
-		case <-w.hurry:
+		case <-w.hurry: // a shard has ended: not more often than leases are read
 			timer.Stop()
-			if err != nil { // the pause after an error holds
-				if !sleep(ctx, pause) {
-					return
-				}
+			if !sleep(ctx, max(pause, s.interval/5)) {
+				return
 			}
 		case <-ctx.Done():
 			timer.Stop()
@@ -60,7 +63,7 @@ const listingTime = 2 * time.Minute
 func (w *work) discover(ctx context.Context) (discovery, error) {
 	ctx, cancel := context.WithTimeout(ctx, listingTime)
 	defer cancel()
-	known, err := w.c.store.all(ctx)
+	leases, err := w.c.store.all(ctx)
 	if err != nil {
 		return discovery{}, err
 	}
@@ -68,32 +71,41 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 	if err != nil {
 		return discovery{}, err
 	}
-	shards, err := w.list(ctx, arn)
-	if err != nil {
-		return discovery{}, err
-	}
-	listed := map[string]bool{}
-	for _, s := range shards {
-		listed[aws.ToString(s.ShardId)] = true
-	}
-	// The stream was replaced by a new one: its shards wait for those of the former.
-	var former []string
-	for shard, e := range known {
-		if e.Value.Stream != "" && e.Value.Stream != arn {
-			former = append(former, shard)
-			listed[shard] = !e.Value.Done
+	d := discovery{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	arns := map[string]bool{arn: true}
+	for shard, e := range leases {
+		d.known[shard] = true
+		if of := e.Value.Stream; of != "" {
+			arns[of] = true
+			d.open[of] = d.open[of] || !e.Value.Done
 		}
 	}
-	slices.Sort(former)
-	if err := w.begin(ctx, known); err != nil {
-		return discovery{}, err
-	}
-	for _, s := range shards {
-		if err := w.insert(ctx, known, arn, s, former); err != nil {
+	if w.snapshot && leases[snapshotShard] == nil {
+		if err := w.c.store.add(ctx, lease{Name: w.c.store.name, Shard: snapshotShard}); err != nil {
 			return discovery{}, err
 		}
 	}
-	return discovery{listed}, w.prune(ctx, known, listed)
+	for of := range arns {
+		shards, err := w.list(ctx, of)
+		if of != arn && errors.As(err, new(*streams.ResourceNotFoundException)) {
+			err = nil // a former stream, whose shards are trimmed
+		}
+		if err != nil {
+			return discovery{}, err
+		}
+		for _, s := range shards {
+			shard := aws.ToString(s.ShardId)
+			d.listed[shard] = true
+			if leases[shard] != nil {
+				continue
+			}
+			d.open[of] = true
+			if err := w.insert(ctx, of, s); err != nil {
+				return discovery{}, err
+			}
+		}
+	}
+	return d, w.prune(ctx, leases, d.listed)
 }
 
 // list returns all shards of a stream.
@@ -112,35 +124,21 @@ func (w *work) list(ctx context.Context, arn string) ([]streams.Shard, error) {
 	}
 }
 
-// begin inserts the lease of the scan of a snapshot.
-func (w *work) begin(ctx context.Context, known map[string]*mapper.Entity[lease]) error {
-	if !w.snapshot || known[snapshotShard] != nil {
-		return nil
-	}
-	return w.add(ctx, lease{Name: w.c.store.name, Shard: snapshotShard})
-}
-
-// insert inserts the lease of a shard, unless it is known.
-func (w *work) insert(ctx context.Context, known map[string]*mapper.Entity[lease], arn string, s streams.Shard,
-	former []string,
-) error {
-	shard := aws.ToString(s.ShardId)
-	if known[shard] != nil {
-		return nil
-	}
-	l := lease{Name: w.c.store.name, Shard: shard, Stream: arn}
+// insert inserts the lease of a shard.
+func (w *work) insert(ctx context.Context, arn string, s streams.Shard) error {
+	l := lease{Name: w.c.store.name, Shard: aws.ToString(s.ShardId), Stream: arn}
 	if parent := aws.ToString(s.ParentShardId); parent != "" {
 		l.Parents = []string{parent}
 	}
 	if w.snapshot {
 		l.Parents = append(l.Parents, snapshotShard)
 	}
-	l.Parents = append(l.Parents, former...)
-	return w.add(ctx, l)
+	return w.c.store.add(ctx, l)
 }
 
-func (w *work) add(ctx context.Context, l lease) error {
-	_, err := w.c.store.leases.Save(ctx, w.c.store.leases.New(l))
+// add inserts a lease, unless it exists.
+func (s *store) add(ctx context.Context, l lease) error {
+	_, err := s.leases.Save(ctx, s.leases.New(l))
 	if raced(err) {
 		return nil
 	}
@@ -150,7 +148,7 @@ func (w *work) add(ctx context.Context, l lease) error {
 // prune deletes leases that are done and whose shards the stream does not have any more, unless another one waits for
 // them.
 func (w *work) prune(ctx context.Context, known map[string]*mapper.Entity[lease], listed map[string]bool) error {
-	needed := map[string]bool{snapshotShard: true}
+	needed := map[string]bool{snapshotShard: true, driveShard: true}
 	for _, e := range known {
 		if !e.Value.Done {
 			for _, p := range e.Value.Parents {

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"maps"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -16,19 +13,23 @@ import (
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
 )
 
-// Drive lets the running workers of a group handle its dead letters again, once each, at their next beat. A letter that
-// succeeds is deleted. It comes after later changes of its item. leases is the table of leases, table that of the stream.
+// Drive lets a running worker of a group handle its dead letters again, once each. A letter that succeeds is deleted. It
+// comes after later changes of its item, and can come at the same time as one. leases is the table of leases, table that
+// of the stream. If no worker is running, the next one does it.
 func Drive(ctx context.Context, client mapper.Client, leases, table, groupName string) error {
 	s, err := newStore(client, leases, table+"/"+groupName, nil)
 	if err != nil {
 		return err
 	}
-	_, err = s.groups.Update(ctx, s.groups.Key(s.name), func(g *group) error { g.Drive++; return nil })
-	if errors.Is(err, mapper.ErrNotFound) {
+	if _, err = s.groups.Load(ctx, s.groups.Key(s.name)); errors.Is(err, mapper.ErrNotFound) {
 		return fmt.Errorf("stream: the group %s of the table %s: it does not exist in the table of leases %s: check the "+
 			"three names", groupName, table, leases)
+	}
+	if err == nil {
+		err = s.add(ctx, lease{Name: s.name, Shard: driveShard})
 	}
 	return err
 }
@@ -39,12 +40,11 @@ func Letters(ctx context.Context, client mapper.Client, leases, table, groupName
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.dead(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var out []*Letter
-	for _, e := range all {
+	for e, err := range s.letters.Entities(ctx, query.Of[letter](s.letters.Key(s.name))) {
+		if err != nil {
+			return nil, err
+		}
 		l, err := e.Value.letter(table, groupName)
 		if err != nil {
 			return nil, err
@@ -57,7 +57,7 @@ func Letters(ctx context.Context, client mapper.Client, leases, table, groupName
 // letter returns the stored letter.
 func (l *letter) letter(table, groupName string) (*Letter, error) {
 	out := &Letter{
-		Table: table, Group: groupName, Stream: l.Stream, Shard: l.Shard, SequenceNumber: l.Sequence, Time: l.Time,
+		Table: table, Group: groupName, Stream: l.Stream, Shard: l.Shard, SequenceNumber: l.Sequence, ID: l.ID, Time: l.Time,
 		Attempts: l.Attempts, Err: errors.New(l.Error),
 	}
 	for _, m := range []struct {
@@ -75,88 +75,87 @@ func (l *letter) letter(table, groupName string) (*Letter, error) {
 	return out, nil
 }
 
-// redrive handles the dead letters of the group again if Drive was called. Each worker has a part of them.
-func (w *work) redrive(ctx context.Context, alive map[string]bool) {
-	g, err := w.c.store.groups.Load(ctx, w.c.store.groups.Key(w.c.store.name))
-	if err != nil {
-		w.report(fmt.Errorf("read the group: %w", err))
-		return
-	}
-	if g.Value.Drive == w.drive || w.driving.Load() {
-		return
-	}
-	w.drive = g.Value.Drive
-	workers := slices.Sorted(maps.Keys(alive))
-	own := slices.Index(workers, w.id)
-	w.driving.Store(true)
-	w.group.Go(func() {
-		defer w.driving.Store(false)
-		w.report(w.driveAll(w.background, len(workers), own))
-	})
-}
-
-// driveAll handles those letters again whose hash is one of a worker.
-func (w *work) driveAll(ctx context.Context, workers, own int) error {
-	all, err := w.c.store.dead(ctx)
-	if err != nil {
-		return fmt.Errorf("read the dead letters: %w", err)
-	}
-	for _, e := range all {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(e.Value.Shard + e.Value.Sequence))
-		if int(h.Sum32()%uint32(workers)) != own {
-			continue
+// drive handles the dead letters of the group again, and reports whether it has handled them all, each with success or
+// not.
+func (r *reader) drive() bool {
+	st := r.w.c.store
+	for e, err := range st.letters.Entities(r.reading, query.Of[letter](st.letters.Key(st.name))) {
+		if err == nil {
+			err = r.driveOne(e)
 		}
-		if err := w.driveOne(ctx, e); err != nil {
-			w.report(fmt.Errorf("drive the dead letter %s of the shard %s: %w", e.Value.Sequence, e.Value.Shard, err))
+		if r.reading.Err() != nil {
+			return false
+		}
+		if e == nil {
+			r.report(fmt.Errorf("read the dead letters: %w", err))
+			return false
+		}
+		if err != nil {
+			r.report(fmt.Errorf("drive the dead letter %s of the shard %s: %w", e.Value.Sequence, e.Value.Shard, err))
 		}
 	}
-	return nil
+	return true
 }
 
-func (w *work) driveOne(ctx context.Context, e *mapper.Entity[letter]) error {
-	rec, err := w.recordOf(ctx, &e.Value)
+func (r *reader) driveOne(e *mapper.Entity[letter]) error {
+	l := &e.Value
+	keys, err := l.letter(r.w.c.table, r.w.c.settings.group)
 	if err != nil {
 		return err
 	}
-	if err := w.c.router.Handle(ctx, rec); err != nil {
+	select {
+	case r.w.c.handlers <- struct{}{}:
+		defer func() { <-r.w.c.handlers }()
+	case <-r.reading.Done():
+		return r.reading.Err()
+	}
+	if l.Shard == snapshotShard {
+		err = r.w.c.router.reload(r.handling, &Record{Table: r.w.c.table, Keys: keys.Keys})
+	} else {
+		var rec *Record
+		if rec, err = r.recordOf(l, keys); err == nil {
+			err = r.w.c.router.Handle(r.handling, rec)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	_, err = w.c.store.letters.Delete(ctx, e)
+	_, err = r.w.c.store.letters.Delete(r.handling, e)
 	return missingIsFine(err)
 }
 
 // recordOf returns the record of a letter: from its images, or from the stream.
-func (w *work) recordOf(ctx context.Context, l *letter) (*Record, error) {
+func (r *reader) recordOf(l *letter, images *Letter) (*Record, error) {
 	if l.Kept {
-		out, err := l.letter(w.c.table, w.c.settings.group)
-		if err != nil {
-			return nil, err
-		}
 		return &Record{
-			Table: w.c.table, Shard: l.Shard, SequenceNumber: l.Sequence, Time: l.Time, Expired: l.Expired,
-			Keys: out.Keys, Old: out.Old, New: out.New,
+			Table: r.w.c.table, Shard: l.Shard, SequenceNumber: l.Sequence, ID: l.ID, Time: l.Time, Expired: l.Expired,
+			Keys: images.Keys, Old: images.Old, New: images.New,
 		}, nil
 	}
-	it, err := w.c.streams.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
+	it, err := r.w.c.streams.GetShardIterator(r.reading, &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &l.Stream, ShardId: &l.Shard, ShardIteratorType: streams.ShardIteratorTypeAtSequenceNumber,
 		SequenceNumber: &l.Sequence,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("its images were not kept, and the stream does not have them: use stream.KeepValues: %w", err)
 	}
-	out, err := w.c.streams.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{
-		ShardIterator: it.ShardIterator, Limit: aws.Int32(1),
-	})
-	if err != nil {
-		return nil, err
+	for next := it.ShardIterator; next != nil; { // an answer can be empty
+		out, err := r.w.c.streams.GetRecords(r.reading, &dynamodbstreams.GetRecordsInput{
+			ShardIterator: next, Limit: aws.Int32(1),
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(out.Records) > 0 {
+			rec, err := recordOf(r.w.c.table, l.Shard, &out.Records[0])
+			if err == nil && rec.SequenceNumber != l.Sequence {
+				err = fmt.Errorf("the stream has the record %s at its position", rec.SequenceNumber)
+			}
+			return rec, err
+		}
+		if next = out.NextShardIterator; !sleep(r.reading, r.w.c.settings.poll) {
+			return nil, r.reading.Err()
+		}
 	}
-	if len(out.Records) == 0 {
-		return nil, errors.New("the stream has no record at its position")
-	}
-	rec, err := recordOf(w.c.table, l.Shard, &out.Records[0])
-	if err == nil && rec.SequenceNumber != l.Sequence {
-		err = fmt.Errorf("the stream has the record %s at its position", rec.SequenceNumber)
-	}
-	return rec, err
+	return nil, errors.New("the stream has no record at its position")
 }

@@ -28,8 +28,6 @@ type (
 		From time.Time `ddb:"sk=GROUP"`
 		// Snapshot reports that the shards wait for the scan of the tables.
 		Snapshot bool `ddb:"sk=GROUP"`
-		// Drive grows when dead letters are to be handled again.
-		Drive int `ddb:"sk=GROUP"`
 	}
 	// worker is a worker that lives as long as Beat grows.
 	worker struct {
@@ -43,20 +41,26 @@ type (
 		_     struct{} `ddb:"table=leases"`
 		Name  string   `ddb:"pk=SHARDS#{Name}"`
 		Shard string   `ddb:"sk=SHARD#{Shard}"`
-		// Stream is the ARN of the stream, "" for the scan of a snapshot.
+		// Stream is the ARN of the stream, "" for the scan of a snapshot and the drive of dead letters.
 		Stream string `ddb:"sk=SHARD#{Shard}"`
 		// Parents are the shards that must be done before.
 		Parents []string `ddb:"sk=SHARD#{Shard}" dynamodbav:",omitempty"`
-		// Owner is the worker that reads the shard, "" for none.
+		// Owner is the worker that reads the shard, "" for none. Taken grows each time that a worker takes it, so that this
+		// is always a write.
 		Owner string `ddb:"sk=SHARD#{Shard}"`
+		Taken int    `ddb:"sk=SHARD#{Shard}"`
 		// After is the sequence number of the last record that was handled, "" for none.
 		After string `ddb:"sk=SHARD#{Shard}"`
 		Done  bool   `ddb:"sk=SHARD#{Shard}"`
 	}
 )
 
-// snapshotShard is the lease of the scan of a snapshot.
-const snapshotShard = "SNAPSHOT"
+// The leases that are of no shard: of the scan of a snapshot, and of the drive of dead letters, which exists until it
+// has ended.
+const (
+	snapshotShard = "SNAPSHOT"
+	driveShard    = "DRIVE"
+)
 
 // store reads and writes the items of a group.
 type store struct {

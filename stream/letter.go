@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/mapper"
-	"github.com/itemize/itemize/query"
 )
 
 // Letter is a dead letter: a record that a handler has refused in all attempts.
@@ -18,8 +17,10 @@ type Letter struct {
 	// Table is the table of the item, and Group the consumer group.
 	Table, Group string
 	// Shard and SequenceNumber are the position of the record, which the stream keeps for 24 hours. Stream is the ARN of
-	// the stream.
+	// the stream. An entity of a snapshot has the shard SNAPSHOT, and a hash of its key as the number.
 	Stream, Shard, SequenceNumber string
+	// ID is the identity of the record.
+	ID string
 	// Keys is the key of the item. Old and New are set with KeepValues only.
 	Keys, Old, New map[string]types.AttributeValue
 	// Time is when DynamoDB wrote the item.
@@ -37,6 +38,7 @@ type letter struct {
 	Shard    string    `ddb:"sk={Shard}#{Sequence}"`
 	Sequence string    `ddb:"sk={Shard}#{Sequence}"`
 	Stream   string    `ddb:"sk={Shard}#{Sequence}"`
+	ID       string    `ddb:"sk={Shard}#{Sequence}"`
 	Keys     string    `ddb:"sk={Shard}#{Sequence}"`
 	Old      string    `ddb:"sk={Shard}#{Sequence}" dynamodbav:",omitempty"`
 	New      string    `ddb:"sk={Shard}#{Sequence}" dynamodbav:",omitempty"`
@@ -54,7 +56,7 @@ const largestImages = 380_000
 // put stores a letter. A letter that exists is one that was stored before.
 func (s *store) put(ctx context.Context, l *Letter, expired, values bool) error {
 	out := letter{
-		Name: s.name, Shard: l.Shard, Sequence: l.SequenceNumber, Stream: l.Stream, Time: l.Time, Attempts: l.Attempts,
+		Name: s.name, Shard: l.Shard, Sequence: l.SequenceNumber, Stream: l.Stream, ID: l.ID, Time: l.Time, Attempts: l.Attempts,
 		Error: fmt.Sprintf("%T", cause(l.Err)), Expired: expired,
 	}
 	for _, m := range []struct {
@@ -92,16 +94,4 @@ func cause(err error) error {
 		}
 		err = next
 	}
-}
-
-// dead returns the letters of the group.
-func (s *store) dead(ctx context.Context) ([]*mapper.Entity[letter], error) {
-	var out []*mapper.Entity[letter]
-	for e, err := range s.letters.Entities(ctx, query.Of[letter](s.letters.Key(s.name))) {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, nil
 }

@@ -60,7 +60,7 @@ func PlanConsumer(shards, workers int, options ...ConsumerOption) (Plan, error) 
 	n := float64(workers)
 	return Plan{
 		WCU:        n * beats,
-		RCU:        n * (beats*(halfUnits(workers*beat)+leases+0.5) + listings*leases),
+		RCU:        n * (beats*(halfUnits(workers*beat)+leases) + listings*leases),
 		GetRecords: float64(shards) * float64(time.Hour) / float64(s.poll),
 		Checkpoint: math.Ceil(float64(size) / 1024),
 	}, nil

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -40,14 +42,16 @@ type reader struct {
 	abandoned         chan struct{}
 	once              sync.Once
 
-	after  string // the last record that was handled
-	saved  time.Time
-	behind time.Time // the time of that record
-	gone   deletions
+	after string // the last record that was handled
+	saved time.Time
+	taken int // of the lease
 }
 
 func newReader(w *work, e *mapper.Entity[lease]) *reader {
-	r := &reader{w: w, shard: e.Value.Shard, lease: e, abandoned: make(chan struct{}), after: e.Value.After, saved: time.Now()}
+	r := &reader{
+		w: w, shard: e.Value.Shard, lease: e, abandoned: make(chan struct{}), after: e.Value.After, saved: time.Now(),
+		taken: e.Value.Taken,
+	}
 	r.handling, r.interrupt = context.WithCancel(context.Background())
 	r.reading, r.release = context.WithCancel(r.handling)
 	return r
@@ -63,9 +67,12 @@ func (r *reader) abandon() {
 func (r *reader) run() {
 	defer r.interrupt()
 	var done bool
-	if r.shard == snapshotShard {
+	switch r.shard {
+	case snapshotShard:
 		done = r.scan()
-	} else {
+	case driveShard:
+		done = r.drive()
+	default:
 		done = r.read()
 	}
 	select {
@@ -81,8 +88,13 @@ func (r *reader) run() {
 	ctx, cancel := context.WithTimeout(context.Background(), r.w.c.settings.failover)
 	defer cancel()
 	for pause := r.w.c.settings.least; ; pause *= 2 {
-		r.lease.Value.After, r.lease.Value.Done, r.lease.Value.Owner = r.after, done, ""
-		_, err := r.w.c.store.leases.Save(ctx, r.lease)
+		var err error
+		if done && r.shard == driveShard {
+			_, err = r.w.c.store.leases.Delete(ctx, r.lease)
+		} else {
+			r.lease.Value.After, r.lease.Value.Done, r.lease.Value.Owner = r.after, done, ""
+			_, err = r.w.c.store.leases.Save(ctx, r.lease)
+		}
 		switch {
 		case err == nil:
 			if done {
@@ -100,36 +112,43 @@ func (r *reader) run() {
 	}
 }
 
+// iteratorAge is the age up to which an iterator is used: it expires after 15 minutes.
+const iteratorAge = 10 * time.Minute
+
+// report reports an error, unless it is one of a request whose reader was to stop.
+func (r *reader) report(err error) { r.w.reportIn(r.reading, err) }
+
+// limited limits a request: without an answer it must not hold its shard for ever.
+func (r *reader) limited() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.reading, r.w.c.settings.failover)
+}
+
 // read reads the records of the shard, and reports whether it has handled all of them.
 func (r *reader) read() bool {
 	c := r.w.c
 	pause := c.settings.least
 	var iterator *string
-	for r.reading.Err() == nil {
-		if iterator == nil {
+	var opened time.Time
+	for c.room(r.reading) {
+		if iterator == nil || time.Since(opened) > iteratorAge {
 			next, gone, err := r.open()
 			if gone {
+				<-c.batches
 				return true
 			}
 			if err != nil {
-				r.w.report(fmt.Errorf("open the shard %s: %w", r.shard, err))
-				pause = min(2*pause+time.Millisecond, 10*c.settings.poll)
-				sleep(r.reading, jitter(pause))
+				<-c.batches
+				r.report(fmt.Errorf("open the shard %s: %w", r.shard, err))
+				pause = r.rest(pause)
 				continue
 			}
-			iterator = next
+			iterator, opened = next, time.Now()
 		}
-		if !c.room(r.reading) {
-			break
-		}
-		out, err := c.streams.GetRecords(r.reading, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
+		out, err := r.get(iterator)
 		if err != nil {
 			<-c.batches
-			var more bool
-			if iterator, more = r.recover(iterator, err); more {
-				pause = min(2*pause+time.Millisecond, 10*c.settings.poll)
-				sleep(r.reading, jitter(pause))
-			}
+			iterator = r.recover(iterator, err)
+			pause = r.rest(pause)
 			continue
 		}
 		pause = c.settings.least
@@ -138,7 +157,7 @@ func (r *reader) read() bool {
 		if !all || !r.checkpoint() {
 			return false
 		}
-		switch iterator = out.NextShardIterator; {
+		switch iterator, opened = out.NextShardIterator, time.Now(); {
 		case iterator == nil:
 			return true
 		case len(out.Records) == 0:
@@ -147,6 +166,19 @@ func (r *reader) read() bool {
 		}
 	}
 	return false
+}
+
+// get reads one answer.
+func (r *reader) get(iterator *string) (*dynamodbstreams.GetRecordsOutput, error) {
+	ctx, cancel := r.limited()
+	defer cancel()
+	return r.w.c.streams.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
+}
+
+// rest waits after an error, and returns the next pause, which is longer.
+func (r *reader) rest(pause time.Duration) time.Duration {
+	sleep(r.reading, jitter(pause))
+	return min(2*pause, 10*r.w.c.settings.poll)
 }
 
 // room waits for a slot for an answer, and for the limit of requests.
@@ -190,7 +222,9 @@ func (r *reader) open() (iterator *string, gone bool, err error) {
 	if r.after != "" {
 		in.ShardIteratorType, in.SequenceNumber = streams.ShardIteratorTypeAfterSequenceNumber, &r.after
 	}
-	out, err := r.w.c.streams.GetShardIterator(r.reading, in)
+	ctx, cancel := r.limited()
+	defer cancel()
+	out, err := r.w.c.streams.GetShardIterator(ctx, in)
 	switch {
 	case err == nil:
 		return out.ShardIterator, out.ShardIterator == nil, nil
@@ -210,20 +244,20 @@ func (r *reader) trimmed(err error) {
 	r.w.report(&TrimmedError{r.w.c.table, r.shard, r.after, err})
 }
 
-// recover returns the iterator after an error of GetRecords, nil to open the shard again, and whether to wait.
-func (r *reader) recover(iterator *string, err error) (*string, bool) {
+// recover returns the iterator after an error of GetRecords, nil to open the shard again.
+func (r *reader) recover(iterator *string, err error) *string {
 	switch {
 	case errors.As(err, new(*streams.ExpiredIteratorException)):
-		return nil, false
+		return nil
 	case errors.As(err, new(*streams.TrimmedDataAccessException)):
 		r.trimmed(err)
 		r.after = ""
-		return nil, false
+		return nil
 	case errors.As(err, new(*streams.ResourceNotFoundException)):
-		return nil, true // open finds out whether the shard is gone
+		return nil // open finds out whether the shard is gone
 	}
-	r.w.report(fmt.Errorf("read the shard %s: %w", r.shard, err))
-	return iterator, true
+	r.report(fmt.Errorf("read the shard %s: %w", r.shard, err))
+	return iterator
 }
 
 // checkpoint saves the position if it is time. It returns false if the lease is lost.
@@ -232,7 +266,9 @@ func (r *reader) checkpoint() bool {
 		return true
 	}
 	r.lease.Value.After = r.after
-	_, err := r.w.c.store.leases.Save(r.handling, r.lease)
+	ctx, cancel := context.WithTimeout(r.handling, r.w.c.settings.failover)
+	defer cancel()
+	_, err := r.w.c.store.leases.Save(ctx, r.lease)
 	switch {
 	case err == nil:
 		r.saved = time.Now()
@@ -297,7 +333,7 @@ func (r *reader) record(of *streams.Record) bool {
 		if !r.w.from.IsZero() && rec.Time.Before(r.w.from.Truncate(time.Second)) {
 			return true
 		}
-		calls, err = r.w.c.router.calls(rec, &r.gone)
+		calls, err = r.w.c.router.calls(rec, &r.w.c.gone)
 	}
 	return err == nil && len(calls) == 0 || r.settle(rec, calls, err)
 }
@@ -318,6 +354,9 @@ func (e *DeadLetterError) Unwrap() error { return e.Letter.Err }
 // that cannot be decoded. It returns false if it had to stop.
 func (r *reader) settle(rec *Record, calls []func(context.Context) error, err error) bool {
 	s := &r.w.c.settings
+	if r.reading.Err() != nil {
+		return false
+	}
 	attempts := 0
 	if err == nil {
 		for pause := s.least; ; pause = min(2*pause, s.most) {
@@ -340,7 +379,10 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 	}
 	l := &Letter{
 		Table: r.w.c.table, Group: s.group, Stream: r.lease.Value.Stream, Shard: r.shard, SequenceNumber: rec.SequenceNumber,
-		Keys: rec.Keys, Time: rec.Time, Attempts: attempts, Err: err,
+		ID: rec.ID, Keys: rec.Keys, Time: rec.Time, Attempts: attempts, Err: err,
+	}
+	if r.shard == snapshotShard {
+		l.SequenceNumber = hex.EncodeToString(attr.Hash(rec.Keys))
 	}
 	if s.values {
 		l.Old, l.New = rec.Old, rec.New
@@ -357,7 +399,7 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 			r.w.report(&DeadLetterError{l})
 			return true
 		}
-		r.w.report(fmt.Errorf("store a dead letter of the shard %s: %w", r.shard, err))
+		r.report(fmt.Errorf("store a dead letter of the shard %s: %w", r.shard, err))
 		if !sleep(r.reading, jitter(pause+time.Millisecond)) {
 			return false
 		}
@@ -371,16 +413,14 @@ func (r *reader) scan() bool {
 			continue
 		}
 		for {
-			err := route.snapshot(r.reading, r.w.c.table, func(keys *Record, call func(context.Context) error) bool {
-				return r.settle(keys, []func(context.Context) error{call}, nil)
-			})
+			err := route.snapshot(r.reading, r.w.c.table,
+				func(rec *Record, call func(context.Context) error, err error) bool {
+					return r.settle(rec, []func(context.Context) error{call}, err)
+				})
 			if err == nil {
 				break
 			}
-			if r.reading.Err() != nil {
-				return false
-			}
-			r.w.report(fmt.Errorf("scan for the snapshot: %w", err))
+			r.report(fmt.Errorf("scan for the snapshot: %w", err))
 			if !sleep(r.reading, r.w.c.settings.most) {
 				return false
 			}

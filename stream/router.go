@@ -28,9 +28,12 @@ type routed interface {
 	table(name string) *item.Table
 	// changes returns the calls of the handler for a record, and whether the record is one of the model.
 	changes(rec *Record, gone *deletions) (calls []func(context.Context) error, matched bool, err error)
-	// snapshot scans the tables of the model. It calls show with the keys of each entity and the call of the handler,
-	// until that returns false.
-	snapshot(ctx context.Context, table string, show func(*Record, func(context.Context) error) bool) error
+	// snapshot scans the tables of the model. It calls show with the keys of each entity and the call of the handler, or
+	// the error of an entity that cannot be decoded, until that returns false.
+	snapshot(ctx context.Context, table string, show func(*Record, func(context.Context) error, error) bool) error
+	// reload calls the handler for an entity of a snapshot, by the key of its root item. An entity that does not exist is
+	// not shown.
+	reload(ctx context.Context, rec *Record) error
 }
 
 // NewRouter returns a router without handlers.
@@ -52,6 +55,20 @@ func (r *Router) handle(ctx context.Context, rec *Record, gone *deletions) error
 		return err
 	}
 	return run(ctx, calls)
+}
+
+// reload calls the handlers for an entity of a snapshot again.
+func (r *Router) reload(ctx context.Context, rec *Record) error {
+	for _, route := range r.routes {
+		if route.table(rec.Table) == nil {
+			continue
+		}
+		err := run(ctx, []func(context.Context) error{func(ctx context.Context) error { return route.reload(ctx, rec) }})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // calls returns the calls of handlers for a record.

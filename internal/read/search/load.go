@@ -76,6 +76,9 @@ func (e *Engine) Find(ctx context.Context, p *staging.Protocol, sel selection.Se
 	return &Found{r, sel, entity}, err
 }
 
+// RootPlace returns the place of the root item.
+func (f *Found) RootPlace() item.Place { return f.entity.Root }
+
 // Copy returns a copy that can be decoded again.
 func (f *Found) Copy() *Found {
 	c, r := *f, *f.Reading
