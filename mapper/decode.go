@@ -109,6 +109,9 @@ type ItemChange[T any] struct {
 // (WishFields.Price, for an element). Several mean any of them. A field of another item did not change.
 func (c *ItemChange[T]) Changed(fields ...field.Handle) bool {
 	for _, f := range fields {
+		if f == nil {
+			panic("mapper: Changed got a nil handle: pass one of generated code, such as UserFields.Email")
+		}
 		if c.model.Changed(c.Old.identified(), c.New.identified(), door.Field.Row(f)) {
 			return true
 		}

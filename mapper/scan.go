@@ -101,13 +101,14 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 		err := m.get().scan(ctx, &settings, &t, func(f *search.Found) bool {
 			e := &Entity[T]{}
 			s, err := m.get().decodeFound(ctx, f, &e.Value, &t)
-			if err != nil && settings.invalid != nil && errors.As(err, new(*StoredValueError)) {
+			err = m.get().public(err)
+			if settings.invalid != nil && errors.As(err, new(*StoredValueError)) {
 				at := f.RootPlace()
-				settings.invalid(Invalid{at.Table.Name, at.Key(), m.get().public(err)})
+				settings.invalid(Invalid{at.Table.Name, at.Key(), err})
 				return true
 			}
 			if err != nil {
-				failed, ended = m.get().public(err), true
+				failed, ended = err, true
 				yield(nil, failed)
 				return false
 			}

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -59,14 +60,14 @@ type Change[T any] struct {
 	// Whole is the entity as a strongly consistent read finds it now, with the option WithEntity. It is nil if the
 	// entity with this incarnation does not exist any more.
 	Whole *mapper.Entity[T]
-	// Snapshot reports that the change is no record, but an entity that a snapshot shows: it has no Record, no Time and
-	// no SequenceNumber.
+	// Snapshot reports that the change is no record, but an entity that a snapshot shows, as New and as Whole. It has no
+	// Time and no SequenceNumber. Record has the key of its root item, and an ID that is the same each time.
 	Snapshot bool
 	// Time is when DynamoDB wrote the item, in full seconds.
 	Time time.Time
 	// SequenceNumber is the position of the record in its shard. It grows with the changes of an item.
 	SequenceNumber string
-	// Record is the record.
+	// Record is the record. Its ID identifies it, so that a handler can store that it has handled it.
 	Record *Record
 
 	images *mapper.ItemChange[T]
@@ -81,11 +82,8 @@ func (c *Change[T]) Changed(fields ...field.Handle) bool {
 }
 
 // Position is the sequence number with 40 digits, so that positions can be compared as text: an idempotent handler
-// stores the position of the last change that it has handled. It is "" in a snapshot.
+// stores the position of the last change that it has handled. In a snapshot it is 40 zeros, before all others.
 func (c *Change[T]) Position() string {
-	if c.SequenceNumber == "" {
-		return ""
-	}
 	return strings.Repeat("0", max(0, 40-len(c.SequenceNumber))) + c.SequenceNumber
 }
 
@@ -133,7 +131,12 @@ type route[T any] struct {
 	settings onSettings
 }
 
-func (r *route[T]) table(name string) *item.Table { return r.model.TableNamed(name) }
+func (r *route[T]) table(name string) *item.Table {
+	if name == "" { // of an event without the ARN of its stream
+		return r.model.Tables[0]
+	}
+	return r.model.TableNamed(name)
+}
 
 func (r *route[T]) changes(rec *Record, gone *deletions) (calls []func(context.Context) error, matched bool, err error) {
 	var options []mapper.DecodeOption
@@ -305,7 +308,7 @@ func (r *route[T]) snapshot(ctx context.Context, table string,
 	more := true
 	invalid := mapper.OnInvalid(func(x mapper.Invalid) {
 		if x.Table == table && more {
-			more = show(&Record{Table: table, Keys: x.Key}, nil, x.Err)
+			more = show(snapshotRecord(table, x.Key), nil, x.Err)
 		}
 	})
 	for e, err := range r.mapper.Scan(ctx, mapper.Strong(), invalid) {
@@ -316,8 +319,8 @@ func (r *route[T]) snapshot(ctx context.Context, table string,
 		if err != nil {
 			return err
 		}
-		if at == table && more {
-			more = show(&Record{Table: at, Keys: key}, func(ctx context.Context) error { return r.show(ctx, e) }, nil)
+		if rec := snapshotRecord(at, key); at == table && more {
+			more = show(rec, func(ctx context.Context) error { return r.show(ctx, rec, e) }, nil)
 		}
 		if !more {
 			break
@@ -326,11 +329,20 @@ func (r *route[T]) snapshot(ctx context.Context, table string,
 	return ctx.Err()
 }
 
+// snapshotRecord returns the record of an entity in a snapshot.
+func snapshotRecord(table string, key map[string]types.AttributeValue) *Record {
+	return &Record{Table: table, Shard: snapshotShard, Keys: key, ID: snapshotShard + "-" + hex.EncodeToString(attr.Hash(key))}
+}
+
 // show calls the handler for an entity of a snapshot.
-func (r *route[T]) show(ctx context.Context, e *mapper.Entity[T]) error {
+func (r *route[T]) show(ctx context.Context, rec *Record, e *mapper.Entity[T]) error {
+	d, err := r.mapper.Decode(rec.Keys, mapper.InTable(rec.Table))
+	if err != nil {
+		return err
+	}
 	return r.handler(ctx, &Change[T]{
-		EntityEvent: Created, ItemEvent: Created, Root: true, New: &e.Value, Whole: e, Snapshot: true,
-		Entity: e, Incarnation: door.Mapper.Incarnation(e),
+		EntityEvent: Created, ItemEvent: Created, Root: true, New: &e.Value, Whole: e, Snapshot: true, Record: rec,
+		Entity: e, Key: d.Key, Field: d.Field, Incarnation: door.Mapper.Incarnation(e),
 	})
 }
 
@@ -343,5 +355,5 @@ func (r *route[T]) reload(ctx context.Context, rec *Record) error {
 	if err != nil || e == nil {
 		return err
 	}
-	return r.show(ctx, e)
+	return r.show(ctx, rec, e)
 }

@@ -65,6 +65,7 @@ type settings struct {
 	least, most        time.Duration
 	values, snapshot   bool
 	letters            func(context.Context, *Letter) error
+	own                bool // letters was set
 	failed             func(error)
 	mapping            []mapper.Option
 }
@@ -124,7 +125,7 @@ func Grace(d time.Duration) ConsumerOption { return func(s *settings) { s.grace 
 
 // DeadLetters passes dead letters to a function, instead of the table of leases. The shard waits until it succeeds.
 func DeadLetters(f func(context.Context, *Letter) error) ConsumerOption {
-	return func(s *settings) { s.letters = f }
+	return func(s *settings) { s.letters, s.own = f, true }
 }
 
 // KeepValues stores the images of dead letters and the texts of errors, which can have values of attributes. Without
@@ -175,6 +176,19 @@ func NewConsumer(client Client, streams Streams, table string, r *Router, option
 }
 
 func (s *settings) check(client Client, streams Streams, table string, r *Router) error {
+	for _, o := range []struct {
+		name  string
+		value int64
+		shown any
+	}{
+		{"Interval", int64(s.interval), s.interval}, {"Discover", int64(s.discover), s.discover}, {"Poll", int64(s.poll), s.poll},
+		{"Handlers", int64(s.parallel), s.parallel}, {"Batches", int64(s.memory), s.memory},
+		{"Attempts", int64(s.attempts), s.attempts}, {"Attempts", int64(s.least), s.least},
+	} {
+		if o.value <= 0 {
+			return fmt.Errorf("%s(%v): pass more than 0, or leave out the option for its default", o.name, o.shown)
+		}
+	}
 	switch {
 	case client == nil:
 		return errors.New("the client is nil: pass dynamodb.NewFromConfig(cfg)")
@@ -185,22 +199,24 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 	case !validName.MatchString(table):
 		return fmt.Errorf("table %q: pass the name of a table", table)
 	case !validName.MatchString(s.group):
-		return fmt.Errorf("group %q: use letters, digits, '_', '.' and '-'", s.group)
+		return fmt.Errorf("group %q: use up to 255 letters, digits, '_', '.' and '-'", s.group)
+	case !validName.MatchString(s.leases):
+		return fmt.Errorf("Leases(%q): pass the name of a table", s.leases)
 	case s.leases == table:
 		return errors.New("the table of leases is the table of the stream, so that each checkpoint would be a record: " +
 			"pass another table with stream.Leases")
-	case s.interval <= 0, s.discover <= 0, s.poll <= 0, s.grace < 0:
-		return errors.New("a time is not positive: leave out the option for its default")
 	case s.failover < 2*s.interval:
 		return errors.New("Failover is less than two intervals, so that a slow worker would lose its leases: make it longer")
-	case s.parallel <= 0, s.memory <= 0, s.attempts <= 0:
-		return errors.New("a number of Handlers, Batches or Attempts is not positive: leave out the option for its default")
-	case s.least <= 0, s.most < s.least:
-		return errors.New("the pauses of Attempts are not positive, or the longest is less than the shortest: exchange them")
+	case s.grace < 0:
+		return fmt.Errorf("Grace(%v): pass 0 or more", s.grace)
+	case s.most < s.least:
+		return errors.New("the longest pause of Attempts is less than the shortest: exchange them")
+	case s.own && s.letters == nil:
+		return errors.New("the function of DeadLetters is nil: leave out the option for the table of leases")
 	case s.failed == nil:
 		return errors.New("the function of OnError is nil: leave out the option for its default")
 	case s.rate.Check() != nil:
-		return fmt.Errorf("RequestRate is %w", s.rate.Check())
+		return errors.New("RequestRate: pass 0.001 requests per second or more, or leave it out")
 	}
 	return r.check(&Record{Table: table})
 }
@@ -227,10 +243,23 @@ func LeaseTable(name string) *dynamodb.CreateTableInput {
 	return in
 }
 
-// DeleteGroup deletes the leases of the consumer's group, so that another group can read the stream. Its workers must
-// have stopped. Dead letters stay.
-func (c *Consumer) DeleteGroup(ctx context.Context) error {
-	return c.store.delete(ctx, c.table, c.settings.group)
+// DeleteGroup deletes the leases of a consumer group, so that it begins again, or another group can read the stream. Its
+// workers must have stopped. Dead letters stay. leases is the table of leases, table that of the stream.
+func DeleteGroup(ctx context.Context, client mapper.Client, leases, table, groupName string) error {
+	s, err := groupOf(ctx, client, leases, table, groupName)
+	if err == nil {
+		err = ofLeases(leases, s.delete(ctx, table, groupName))
+	}
+	return err
+}
+
+// ofLeases names the table of leases in an error.
+func ofLeases(table string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("stream: the table of leases %s: it needs the keys PK and SK of the type S: create it with "+
+		"stream.LeaseTable, or name another one (stream.Leases): %w", table, err)
 }
 
 // margin is subtracted from the time at which a snapshot begins: clocks differ.
@@ -240,6 +269,9 @@ const margin = 5 * time.Minute
 // leases to the other workers, and returns nil. An error means that it could not begin: the table has no stream, the
 // stream lacks images, or two other groups read it.
 func (c *Consumer) Run(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("Consumer.Run: the context is nil: pass context.Background(), or one that ends with the program")
+	}
 	_, err := c.arn(ctx)
 	from := c.settings.from
 	if c.settings.snapshot && from.IsZero() {
@@ -248,12 +280,19 @@ func (c *Consumer) Run(ctx context.Context) error {
 	var g *mapper.Entity[group]
 	if err == nil {
 		g, err = c.store.join(ctx, c.table, c.settings.group, group{From: from, Snapshot: c.settings.snapshot})
+		if err != nil && !errors.As(err, new(*TooManyGroupsError)) {
+			err = ofLeases(c.settings.leases, err)
+		}
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
 		return err
+	}
+	if c.settings.snapshot && !g.Value.Snapshot {
+		c.settings.failed(fmt.Errorf("stream of the table %s: the group %s exists without a snapshot, so that WithSnapshot has "+
+			"no effect: use a new group, or delete it with stream.DeleteGroup", c.table, c.settings.group))
 	}
 	w := &work{
 		c: c, id: rand.Text(), from: g.Value.From, snapshot: g.Value.Snapshot, watched: map[string]watch{},
@@ -441,6 +480,9 @@ func (w *work) coordinate(ctx context.Context) {
 	if err != nil {
 		w.reportIn(parent, fmt.Errorf("read the leases: %w", err))
 		return
+	}
+	for _, r := range w.held {
+		r.watch(time.Now())
 	}
 	active, free := w.sort(leases, alive)
 	share := (active + len(alive) - 1) / len(alive)

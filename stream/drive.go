@@ -20,23 +20,30 @@ import (
 // comes after later changes of its item, and can come at the same time as one. leases is the table of leases, table that
 // of the stream. If no worker is running, the next one does it.
 func Drive(ctx context.Context, client mapper.Client, leases, table, groupName string) error {
-	s, err := newStore(client, leases, table+"/"+groupName, nil)
+	s, err := groupOf(ctx, client, leases, table, groupName)
 	if err != nil {
 		return err
 	}
-	if _, err = s.groups.Load(ctx, s.groups.Key(s.name)); errors.Is(err, mapper.ErrNotFound) {
-		return fmt.Errorf("stream: the group %s of the table %s: it does not exist in the table of leases %s: check the "+
+	return ofLeases(leases, s.add(ctx, lease{Name: s.name, Shard: driveShard}))
+}
+
+// groupOf returns the items of a group that exists.
+func groupOf(ctx context.Context, client mapper.Client, leases, table, groupName string) (*store, error) {
+	s, err := newStore(client, leases, table+"/"+groupName, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.groups.Load(ctx, s.groups.Key(s.name))
+	if errors.Is(err, mapper.ErrNotFound) {
+		return nil, fmt.Errorf("stream: the group %s of the table %s: it does not exist in the table of leases %s: check the "+
 			"three names", groupName, table, leases)
 	}
-	if err == nil {
-		err = s.add(ctx, lease{Name: s.name, Shard: driveShard})
-	}
-	return err
+	return s, ofLeases(leases, err)
 }
 
 // Letters returns the dead letters of a group. Their Err has the stored text.
 func Letters(ctx context.Context, client mapper.Client, leases, table, groupName string) ([]*Letter, error) {
-	s, err := newStore(client, leases, table+"/"+groupName, nil)
+	s, err := groupOf(ctx, client, leases, table, groupName)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +117,7 @@ func (r *reader) driveOne(e *mapper.Entity[letter]) error {
 		return r.reading.Err()
 	}
 	if l.Shard == snapshotShard {
-		err = r.w.c.router.reload(r.handling, &Record{Table: r.w.c.table, Keys: keys.Keys})
+		err = r.w.c.router.reload(r.handling, snapshotRecord(r.w.c.table, keys.Keys))
 	} else {
 		var rec *Record
 		if rec, err = r.recordOf(l, keys); err == nil {

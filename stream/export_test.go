@@ -1,6 +1,10 @@
 package stream
 
-import "context"
+import (
+	"context"
+
+	"github.com/itemize/itemize/mapper"
+)
 
 // HandleAll handles records one after the other, as one reader of a shard does.
 func HandleAll(ctx context.Context, r *Router, records []*Record) (int, error) {
@@ -15,3 +19,22 @@ func HandleAll(ctx context.Context, r *Router, records []*Record) (int, error) {
 
 // RecordOf is recordOf.
 var RecordOf = recordOf
+
+// Twice calls the handlers of a record two times, as a reader does after a failure.
+func Twice(ctx context.Context, r *Router, rec *Record) error {
+	calls, err := r.calls(rec, &deletions{})
+	if err != nil {
+		return err
+	}
+	_ = run(ctx, calls)
+	return run(ctx, calls)
+}
+
+// InsertLease inserts the lease of a shard.
+func InsertLease(ctx context.Context, client mapper.Client, leases, group, shard, parent, arn string) error {
+	s, err := newStore(client, leases, group, nil)
+	if err != nil {
+		return err
+	}
+	return s.add(ctx, lease{Name: group, Shard: shard, Parents: []string{parent}, Stream: arn})
+}

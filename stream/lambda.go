@@ -1,10 +1,12 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 type Function struct {
 	router   *Router
 	parallel int
+	failed   func(context.Context, *Record, error)
 	mu       sync.Mutex
 	gone     deletions
 }
@@ -27,6 +30,12 @@ type LambdaOption func(*Function)
 
 // Parallel handles the records of up to n partition keys at the same time. The default is 1.
 func Parallel(n int) LambdaOption { return func(f *Function) { f.parallel = n } }
+
+// OnFailure sets the function that is called for each record that fails. The default logs the error with package slog,
+// with the key of the item.
+func OnFailure(f func(context.Context, *Record, error)) LambdaOption {
+	return func(l *Function) { l.failed = f }
+}
 
 // Lambda returns a handler for the events of an event source mapping from a table's stream:
 //
@@ -41,13 +50,21 @@ func Lambda(r *Router, options ...LambdaOption) *Function {
 	if r == nil {
 		panic("stream.Lambda: the router is nil: make it with stream.NewRouter")
 	}
-	f := &Function{router: r, parallel: 1}
+	f := &Function{router: r, parallel: 1, failed: logged}
 	for _, o := range options {
 		if o != nil {
 			o(f)
 		}
 	}
+	if f.parallel < 1 || f.failed == nil {
+		panic("stream.Lambda: Parallel is less than 1, or the function of OnFailure is nil: leave out the option")
+	}
 	return f
+}
+
+func logged(_ context.Context, rec *Record, err error) {
+	keys, _ := attributevalue.MarshalMapJSON(rec.Keys)
+	slog.Error("change stream", "table", rec.Table, "key", string(keys), "record", rec.SequenceNumber, "error", err)
 }
 
 // Response is the response of a Lambda function. Failures is never nil: without records it means that all of them were
@@ -89,6 +106,7 @@ func (f *Function) Handle(ctx context.Context, event json.RawMessage) (*Response
 	out := &Response{Failures: []Failure{}}
 	for _, failed := range f.dispatch(ctx, records) {
 		out.Failures = append(out.Failures, Failure{records[failed.at].SequenceNumber, failed.err})
+		f.failed(ctx, &records[failed.at].Record, failed.err)
 	}
 	return out, nil
 }
@@ -149,6 +167,10 @@ func recordsOf(event []byte) ([]eventRecord, error) {
 			} `json:"userIdentity"`
 		}
 	}
+	if text := bytes.TrimSpace(event); len(text) > 0 && text[0] == '[' {
+		return nil, errors.New("stream: invalid event: it is a list, as a pipe sends it: connect the function to the stream by " +
+			"an event source mapping")
+	}
 	if err := json.Unmarshal(event, &in); err != nil {
 		return nil, fmt.Errorf("stream: invalid event: %w", err)
 	}
@@ -158,6 +180,9 @@ func recordsOf(event []byte) ([]eventRecord, error) {
 	}
 	out := make([]eventRecord, len(*in.Records))
 	for i, r := range *in.Records {
+		if r.DynamoDB != nil && r.DynamoDB.Number == "" {
+			return nil, fmt.Errorf("stream: invalid event: record %d has no SequenceNumber", i)
+		}
 		if r.DynamoDB == nil || r.Source != "" && r.Source != "aws:dynamodb" {
 			return nil, fmt.Errorf("stream: record %d of the event is from %q: connect the function to the stream of a "+
 				"table (aws:dynamodb)", i, r.Source)

@@ -177,7 +177,7 @@ func batch(keys ...string) []byte {
 // After a failure the later records of the same partition key are left out, and those of others are handled.
 func TestLambdaStopsAtTheFirstFailureOfEachEntity(t *testing.T) {
 	t.Parallel()
-	for _, parallel := range []int{0, 1, 3, 100} {
+	for _, parallel := range []int{1, 3, 100} {
 		m := kit.Must(mapper.New[kit.Account](kit.Failing{}))(t)
 		var mu sync.Mutex
 		var got []string

@@ -81,7 +81,12 @@ func newStore(client mapper.Client, table, name string, options []mapper.Option)
 	s.workers, errs[2] = mapper.New[worker](client, options...)
 	s.leases, errs[3] = mapper.New[lease](client, options...)
 	s.letters, errs[4] = mapper.New[letter](client, options...)
-	return s, errors.Join(errs[:]...)
+	for _, err := range errs { // they are all about the client or an option
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // join adds the group to the readers of a table's stream, and returns it: first if it is new. A stream has at most two readers.

@@ -2,20 +2,19 @@ package stream
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
-	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -45,6 +44,10 @@ type reader struct {
 	after string // the last record that was handled
 	saved time.Time
 	taken int // of the lease
+	// since is when the handlers of an answer began, in Unix nanoseconds, 0 for none. next is how long they may run until
+	// they are reported again.
+	since atomic.Int64
+	next  time.Duration
 }
 
 func newReader(w *work, e *mapper.Entity[lease]) *reader {
@@ -295,6 +298,11 @@ func (r *reader) handle(records []streams.Record) bool {
 			keys[i] = fmt.Sprint(slices.Sorted(maps.Values(mapped(d.Keys))))
 		}
 	}
+	if len(records) > 0 {
+		c.stats.begin(r.shard, timeOf(&records[0]))
+	}
+	r.since.Store(time.Now().UnixNano())
+	defer r.since.Store(0)
 	inOrder(r.reading, c.handlers, keys, func(i int) bool {
 		done[i] = r.record(&records[i])
 		return done[i]
@@ -309,11 +317,43 @@ func (r *reader) handle(records []streams.Record) bool {
 		}
 	}
 	if n > 0 {
-		if d := records[n-1].Dynamodb; d != nil {
-			c.stats.handled(r.shard, n, aws.ToTime(d.ApproximateCreationDateTime))
-		}
+		c.stats.handled(r.shard, n, timeOf(&records[n-1]))
 	}
 	return n == len(done)
+}
+
+func timeOf(r *streams.Record) time.Time {
+	if r.Dynamodb == nil {
+		return time.Time{}
+	}
+	return aws.ToTime(r.Dynamodb.ApproximateCreationDateTime)
+}
+
+// SlowError reports that the handlers of one answer of a stream have run for a long time. The shard waits for them.
+type SlowError struct {
+	Table, Shard string
+	For          time.Duration
+}
+
+func (e *SlowError) Error() string {
+	return fmt.Sprintf("stream of the table %s: shard %s: handlers have run for %v, and the shard waits for them: let them "+
+		"obey a deadline", e.Table, e.Shard, e.For.Round(time.Second))
+}
+
+// slow is how long handlers may run until they are reported.
+const slow = time.Minute
+
+// watch reports handlers that run for a long time, once for each time that they have taken twice as long.
+func (r *reader) watch(now time.Time) {
+	since := r.since.Load()
+	if since == 0 {
+		r.next = slow
+		return
+	}
+	if d := now.Sub(time.Unix(0, since)); d > max(r.next, slow) {
+		r.next = 2 * d
+		r.w.report(&SlowError{r.w.c.table, r.shard, d})
+	}
 }
 
 // mapped returns the key attributes of an item in a table of no model as texts.
@@ -382,7 +422,7 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 		ID: rec.ID, Keys: rec.Keys, Time: rec.Time, Attempts: attempts, Err: err,
 	}
 	if r.shard == snapshotShard {
-		l.SequenceNumber = hex.EncodeToString(attr.Hash(rec.Keys))
+		l.SequenceNumber = rec.ID // each entity has its letter
 	}
 	if s.values {
 		l.Old, l.New = rec.Old, rec.New

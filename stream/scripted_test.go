@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,6 +36,9 @@ type scripted struct {
 	// asked counts requests by operation and shard.
 	asked map[string]int
 	now   func() time.Time
+	// former are the shards of a stream that was replaced.
+	former    []*scriptedShard
+	formerARN string
 }
 
 type scriptedShard struct {
@@ -203,7 +207,7 @@ func (s *scripted) trim(i, records int) {
 }
 
 func (s *scripted) find(id string) *scriptedShard {
-	for _, sh := range s.shards {
+	for _, sh := range slices.Concat(s.shards, s.former) {
 		if sh.id == id && !sh.deleted {
 			return sh
 		}
@@ -217,9 +221,12 @@ func (s *scripted) DescribeStream(ctx context.Context, in *dynamodbstreams.Descr
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := &types.StreamDescription{StreamArn: &s.arn}
-	begun := in.ExclusiveStartShardId == nil
-	for _, sh := range s.shards {
+	out := &types.StreamDescription{StreamArn: in.StreamArn}
+	begun, shards := in.ExclusiveStartShardId == nil, s.shards
+	if *in.StreamArn == s.formerARN {
+		shards = s.former
+	}
+	for _, sh := range shards {
 		if !begun {
 			begun = sh.id == *in.ExclusiveStartShardId
 			continue

@@ -9,8 +9,8 @@ import (
 type Stats struct {
 	// Shards is the number of shards that this worker reads now.
 	Shards int
-	// Lag is the age of the oldest of the last handled records of those shards that have unread records. It is 0 if
-	// all shards are read to their ends.
+	// Lag is the age of the oldest record that a handler has now, or of the last one of a shard with unread records. It is
+	// 0 if all shards are read to their ends.
 	Lag time.Duration
 	// Last is the age of the newest handled record, 0 for none.
 	Last time.Duration
@@ -73,6 +73,15 @@ func (s *stats) current(shard string) {
 	s.change(func() {
 		if x := s.shards[shard]; x != nil {
 			x.current = true
+		}
+	})
+}
+
+// begin notes the time of the first record of an answer that is handled now.
+func (s *stats) begin(shard string, at time.Time) {
+	s.change(func() {
+		if x := s.shards[shard]; x != nil {
+			x.last, x.current = at, false
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/stream"
 )
@@ -14,7 +15,7 @@ const streamOverview = `Look at the consumers of a change stream (package stream
 
   itemize stream plan       print what an idle consumer costs
   itemize stream letters    list the dead letters of a consumer group
-  itemize stream drive      let its running workers handle them again
+  itemize stream drive      let a running worker handle them again
 `
 
 var streamWords = []string{"plan", "letters", "drive"}
@@ -29,8 +30,8 @@ var streamHelp = map[string]help{
 		[]string{"stream letters -table users", "stream letters -table users -group search -leases prod-leases -json"},
 	},
 	"drive": {
-		"stream drive", "", "Let the running workers of a group handle its dead letters again, at their next beat. A letter " +
-			"that\nsucceeds is deleted. It comes after later changes of its item.",
+		"stream drive", "", "Let a running worker of a group handle its dead letters again. A letter that succeeds is " +
+			"deleted.\nIt comes after later changes of its item.",
 		[]string{"stream drive -table users", "stream drive -table users -group search -leases prod-leases"},
 	},
 }
@@ -46,13 +47,24 @@ func (c *command) stream(args []string) error {
 	})
 }
 
+// parseAlone parses flags of a command without arguments.
+func parseAlone(f *flags, args []string) error {
+	if err := f.parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return usagef("unexpected argument %s: the command has flags only", f.Arg(0))
+	}
+	return nil
+}
+
 func (c *command) streamPlan(f *flags, args []string) error {
 	asJSON := f.Bool("json", false, "print JSON")
 	shards := f.Int("shards", 10, "`number` of open shards: about one for each partition of the table")
 	workers := f.Int("workers", 1, "`number` of workers")
 	interval := f.Duration("interval", 5*time.Second, "`time` between two beats")
 	poll := f.Duration("poll", time.Second, "`time` between two reads of a shard without new records")
-	if err := f.parse(args); err != nil {
+	if err := parseAlone(f, args); err != nil {
 		return err
 	}
 	p, err := stream.PlanConsumer(*shards, *workers, stream.Interval(*interval), stream.Poll(*poll))
@@ -76,7 +88,7 @@ func (c *command) streamLetters(word string, f *flags, args []string) error {
 	table := f.String("table", "", "real `name` of the table with the stream")
 	leases := f.String("leases", "stream-leases", "real `name` of the table of leases")
 	group := f.String("group", "default", "`name` of the consumer group")
-	if err := f.parse(args); err != nil {
+	if err := parseAlone(f, args); err != nil {
 		return err
 	}
 	if *table == "" {
@@ -87,11 +99,7 @@ func (c *command) streamLetters(word string, f *flags, args []string) error {
 		return err
 	}
 	if word == "drive" {
-		if err := stream.Drive(c.ctx, client, *leases, *table, *group); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.stdout, "the running workers of the group handle its dead letters again at their next beat")
-		return nil
+		return c.streamDrive(client, *leases, *table, *group)
 	}
 	letters, err := stream.Letters(c.ctx, client, *leases, *table, *group)
 	if err != nil {
@@ -103,7 +111,11 @@ func (c *command) streamLetters(word string, f *flags, args []string) error {
 		if err != nil {
 			return err
 		}
-		out[i] = shownLetter{l.Shard, l.SequenceNumber, string(keys), l.Time, l.Attempts, l.Err.Error(), l.New != nil || l.Old != nil}
+		text := l.Err.Error()
+		if l.New == nil && l.Old == nil {
+			text += " (its text was not kept)"
+		}
+		out[i] = shownLetter{l.Shard, l.SequenceNumber, string(keys), l.Time, l.Attempts, text, l.New != nil || l.Old != nil}
 	}
 	if asJSON {
 		return c.printJSON(out)
@@ -113,6 +125,22 @@ func (c *command) streamLetters(word string, f *flags, args []string) error {
 		fmt.Fprintf(c.stdout, "%s %s %s %s: %s after %s\n", l.Shard, strings.TrimLeft(l.Sequence, "0"),
 			l.Time.UTC().Format(time.RFC3339), l.Keys, l.Error, plural(l.Attempts, "attempt"))
 	}
+	return nil
+}
+
+func (c *command) streamDrive(client *dynamodb.Client, leases, table, group string) error {
+	letters, err := stream.Letters(c.ctx, client, leases, table, group)
+	if err == nil && len(letters) > 0 {
+		err = stream.Drive(c.ctx, client, leases, table, group)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(c.stdout, plural(len(letters), "dead letter"))
+	if len(letters) > 0 {
+		fmt.Fprint(c.stdout, ": a running worker of the group, or the next one, handles them again")
+	}
+	fmt.Fprintln(c.stdout)
 	return nil
 }
 
