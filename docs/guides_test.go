@@ -151,8 +151,10 @@ func (g *guide) module() {
 	}
 	_, rest, _ := strings.Cut(string(mod), "\n")
 	g.write("go.mod", "module example.com/club\n"+rest+
-		fmt.Sprintf("\nrequire github.com/itemize/itemize v0.1.0\n\nrequire github.com/itemize/itemize/stream v0.1.0\n\n"+
-			"replace github.com/itemize/itemize => %s\n\nreplace github.com/itemize/itemize/stream => %[1]s/stream\n", root))
+		fmt.Sprintf("\nrequire github.com/itemize/itemize v0.1.0\n\n"+
+			"require github.com/itemize/itemize/stream v0.1.0\n\n"+
+			"replace github.com/itemize/itemize => %s\n\n"+
+			"replace github.com/itemize/itemize/stream => %[1]s/stream\n", root))
 	g.write("go.sum", string(sum))
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// Event is what happened to an entity or an item.
+// Event names a change of an entity or an item.
 type Event string
 
 // The events. An item is changed if one of its attributes has another value. An entity is never Changed: its items are.
@@ -34,10 +34,10 @@ const (
 
 // Change is a change of one item of a model.
 type Change[T any] struct {
-	// EntityEvent is what happened to the entity: it was created, deleted, or has expired. Only the root item shows it.
+	// EntityEvent says that the entity was created or deleted, or has expired. Only the root item shows it.
 	// A staged insert is Created when its root item becomes live, and a staged delete Deleted when it begins.
 	EntityEvent Event
-	// ItemEvent is what happened to the item: created, changed, deleted or expired.
+	// ItemEvent says that the item was created, changed or deleted, or has expired.
 	ItemEvent Event
 	// Entity selects the entity, to load it. Key is the key of the item.
 	Entity query.Selection[T]
@@ -60,8 +60,8 @@ type Change[T any] struct {
 	// Whole is the entity as a strongly consistent read finds it now, with the option WithEntity. It is nil if the
 	// entity with this incarnation does not exist any more.
 	Whole *mapper.Entity[T]
-	// Snapshot reports that the change is no record, but an entity that a snapshot shows, as New and as Whole. It has no
-	// Time and no SequenceNumber. Record has the key of its root item, and an ID that is the same each time.
+	// Snapshot reports that the change is no record, but an entity that a snapshot shows, as New and as Whole. It has
+	// no Time and no SequenceNumber. Record has the key of its root item, and an ID that is the same each time.
 	Snapshot bool
 	// Time is when DynamoDB wrote the item, in full seconds.
 	Time time.Time
@@ -138,7 +138,9 @@ func (r *route[T]) table(name string) *item.Table {
 	return r.model.TableNamed(name)
 }
 
-func (r *route[T]) changes(rec *Record, gone *deletions) (calls []func(context.Context) error, matched bool, err error) {
+func (r *route[T]) changes(rec *Record, ended *deletions) (calls []func(context.Context) error, matched bool,
+	err error,
+) {
 	var options []mapper.DecodeOption
 	if rec.Table != "" {
 		options = append(options, mapper.InTable(rec.Table))
@@ -152,10 +154,10 @@ func (r *route[T]) changes(rec *Record, gone *deletions) (calls []func(context.C
 		return nil, false, nil
 	}
 	if old != nil && now != nil && replaced(old, now) {
-		r.add(&calls, rec, gone, images, old, nil, old.State == "expired")
-		r.add(&calls, rec, gone, images, nil, now, false)
+		r.add(&calls, rec, ended, images, piece[T]{old: old, expired: old.State == "expired"})
+		r.add(&calls, rec, ended, images, piece[T]{now: now})
 	} else {
-		r.add(&calls, rec, gone, images, old, now, rec.Expired)
+		r.add(&calls, rec, ended, images, piece[T]{old, now, rec.Expired})
 	}
 	return calls, true, nil
 }
@@ -177,19 +179,27 @@ func replaced[T any](old, now *mapper.Decoded[T]) bool {
 	return old.Incarnation != nil || old.State == "expired"
 }
 
-// add adds the call of the handler for a change from old to now, unless it shows nothing.
-func (r *route[T]) add(calls *[]func(context.Context) error, rec *Record, gone *deletions, images *mapper.ItemChange[T],
-	old, now *mapper.Decoded[T], expired bool,
+// piece is a record, or the part of one that is about one entity. expired reports that the time to live has ended it.
+type piece[T any] struct {
+	old, now *mapper.Decoded[T]
+	expired  bool
+}
+
+// add adds the call of the handler for a piece of a record, unless it shows nothing.
+func (r *route[T]) add(calls *[]func(context.Context) error, rec *Record, ended *deletions,
+	images *mapper.ItemChange[T],
+	p piece[T],
 ) {
-	entity, event := events(old, now, expired)
+	old, now := p.old, p.now
+	entity, event := events(old, now, p.expired)
 	either := now
 	if now == nil {
 		either = old
 	}
 	if either.Root && !exists(now) && old != nil {
-		gone.add(old.Incarnation)
+		ended.add(old.Incarnation)
 	}
-	leftover := !either.Root && (gone.has(either.Incarnation) || now == nil && images.New != nil)
+	leftover := !either.Root && (ended.has(either.Incarnation) || now == nil && images.New != nil)
 	if entity == None && event == None || leftover || event == Changed && !r.differs(rec) {
 		return
 	}
@@ -331,7 +341,10 @@ func (r *route[T]) snapshot(ctx context.Context, table string,
 
 // snapshotRecord returns the record of an entity in a snapshot.
 func snapshotRecord(table string, key map[string]types.AttributeValue) *Record {
-	return &Record{Table: table, Shard: snapshotShard, Keys: key, ID: snapshotShard + "-" + hex.EncodeToString(attr.Hash(key))}
+	return &Record{
+		Table: table, Shard: snapshotShard, Keys: key,
+		ID: snapshotShard + "-" + hex.EncodeToString(attr.Hash(key)),
+	}
 }
 
 // show calls the handler for an entity of a snapshot.

@@ -100,11 +100,13 @@ func TestEventsOfRecords(t *testing.T) {
 			[]string{"HEAD /changed old new"},
 		},
 		"a new version alone": {
-			records{record(account("HEAD", 'a', one), account("HEAD", 'a', kit.Item{"Counter": kit.N("1"), "_v": binary('w')}))},
+			records{record(account("HEAD", 'a', one), account("HEAD", 'a',
+				kit.Item{"Counter": kit.N("1"), "_v": binary('w')}))},
 			nil,
 		},
 		"an attribute that the model does not know": {
-			records{record(account("HEAD", 'a', one), account("HEAD", 'a', kit.Item{"Counter": kit.N("1"), "More": kit.S("x")}))},
+			records{record(account("HEAD", 'a', one), account("HEAD", 'a',
+				kit.Item{"Counter": kit.N("1"), "More": kit.S("x")}))},
 			[]string{"HEAD /changed old new"},
 		},
 		"a delete": {
@@ -123,7 +125,8 @@ func TestEventsOfRecords(t *testing.T) {
 			records{
 				record(nil, account("HEAD", 'a', kit.Item{"_s": stage("inserting")})),
 				record(nil, account("ENTRY#0001", 'a', mark)),
-				record(account("HEAD", 'a', kit.Item{"_s": stage("inserting")}), account("HEAD", 'a', kit.Item{"_s": stage("live"), "Counter": kit.N("1")})),
+				record(account("HEAD", 'a', kit.Item{"_s": stage("inserting")}),
+					account("HEAD", 'a', kit.Item{"_s": stage("live"), "Counter": kit.N("1")})),
 			},
 			[]string{"HEAD created/created new"},
 		},
@@ -151,7 +154,8 @@ func TestEventsOfRecords(t *testing.T) {
 			records{
 				record(nil, account("HEAD", 'a', kit.Item{"_s": stage("inserting")})),
 				record(nil, account("ENTRY#0001", 'a', mark)),
-				record(account("HEAD", 'a', kit.Item{"_s": stage("inserting")}), account("HEAD", 'b', kit.Item{"_s": stage("inserting")})),
+				record(account("HEAD", 'a', kit.Item{"_s": stage("inserting")}),
+					account("HEAD", 'b', kit.Item{"_s": stage("inserting")})),
 				record(account("ENTRY#0001", 'a', mark), account("ENTRY#0001", 'b', mark)),
 				record(account("HEAD", 'b', kit.Item{"_s": stage("inserting")}), account("HEAD", 'b', one)),
 			},
@@ -195,7 +199,10 @@ func TestEventsOfRecords(t *testing.T) {
 				record(account("HEAD", 0, one), nil),
 				record(account("ENTRY#0001", 0, text), nil),
 			},
-			[]string{"HEAD created/created new", "HEAD /changed old new", "HEAD deleted/deleted old", "ENTRY#0001 /deleted old"},
+			[]string{
+				"HEAD created/created new", "HEAD /changed old new", "HEAD deleted/deleted old",
+				"ENTRY#0001 /deleted old",
+			},
 		},
 		"the time to live": {
 			records{
@@ -213,15 +220,24 @@ func TestEventsOfRecords(t *testing.T) {
 		},
 		"items of the library": {
 			records{
-				record(nil, kit.Item{"PK": kit.S("~unique#Account#Left#x"), "SK": kit.S("guard"), "~pk": kit.S("ACCOUNT#1")}),
+				record(nil, kit.Item{
+					"PK": kit.S("~unique#Account#Left#x"), "SK": kit.S("guard"),
+					"~pk": kit.S("ACCOUNT#1"),
+				}),
 				record(nil, kit.Item{"PK": kit.S("~unique#Account#Left"), "SK": kit.S("note"), "note": kit.S("{}")}),
 				record(nil, kit.Item{"PK": kit.S("~migrate#Account#old"), "SK": kit.S("phase"), "note": kit.S("{}")}),
-				record(nil, kit.Item{"PK": kit.S("ACCOUNT#1#~01ARZ3NDEKTSV4RRFFQ69G5FAV"), "SK": kit.S("000000"), "~d": binary('x')}),
+				record(nil, kit.Item{
+					"PK": kit.S("ACCOUNT#1#~01ARZ3NDEKTSV4RRFFQ69G5FAV"), "SK": kit.S("000000"),
+					"~d": binary('x'),
+				}),
 			},
 			nil,
 		},
 		"an item of no model": {
-			records{record(nil, kit.Item{"PK": kit.S("OTHER"), "SK": kit.S("HEAD")}), record(nil, account("MORE", 'a', nil))},
+			records{
+				record(nil, kit.Item{"PK": kit.S("OTHER"), "SK": kit.S("HEAD")}),
+				record(nil, account("MORE", 'a', nil)),
+			},
 			[]string{"unmatched", "unmatched"},
 		},
 	} {
@@ -234,7 +250,7 @@ func TestEventsOfRecords(t *testing.T) {
 	}
 }
 
-// Handles of the model, of elements and of structs with an item of their own say what has changed.
+// Handles of the model, of elements and of structs with an item of their own report changes.
 func TestChangedFields(t *testing.T) {
 	t.Parallel()
 	m := kit.Must(mapper.New[store.User](kit.Failing{}))(t)
@@ -259,21 +275,28 @@ func TestChangedFields(t *testing.T) {
 		},
 		"a new root item": {
 			nil, user("U#Information", kit.Item{"email": kit.S("a")}),
-			[]field.Handle{u.Email}, []field.Handle{u.Name, w.Price},
+			[]field.Handle{u.Email},
+			[]field.Handle{u.Name, w.Price},
 		},
 		"an item of one struct": {
 			user("U#Address#Home", kit.Item{"City": kit.S("a"), "Street": kit.S("s")}),
 			user("U#Address#Home", kit.Item{"City": kit.S("b"), "Street": kit.S("s")}),
-			[]field.Handle{u.Home, a.City}, []field.Handle{u.Delivery, u.Email, a.Street},
+			[]field.Handle{u.Home, a.City},
+			[]field.Handle{u.Delivery, u.Email, a.Street},
 		},
 		"an element": {
 			user(wish, kit.Item{"Title": kit.S("t"), "Price": kit.N("1")}),
 			user(wish, kit.Item{"Title": kit.S("t"), "Price": kit.N("2")}),
-			[]field.Handle{w.Price}, []field.Handle{w.Title, u.Email, a.City},
+			[]field.Handle{w.Price},
+			[]field.Handle{w.Title, u.Email, a.City},
 		},
 		"a deleted element": {
-			user(wish, kit.Item{"Title": kit.S("t"), "Price": kit.N("1"), "Notes": &types.AttributeValueMemberNULL{Value: true}}), nil,
-			[]field.Handle{w.Price, w.Title}, []field.Handle{w.Notes, w.SKU},
+			user(wish, kit.Item{
+				"Title": kit.S("t"), "Price": kit.N("1"),
+				"Notes": &types.AttributeValueMemberNULL{Value: true},
+			}), nil,
+			[]field.Handle{w.Price, w.Title},
+			[]field.Handle{w.Notes, w.SKU},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,8 @@ import (
 // Client is the client of DynamoDB: it reads and writes leases, and describes the table. *dynamodb.Client is one.
 type Client interface {
 	mapper.Client
-	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput,
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput,
+		...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput,
 		error)
 }
 
@@ -47,7 +48,7 @@ type Consumer struct {
 	limiter  *request.Limiter
 	handlers chan struct{} // a slot for each call of a handler
 	batches  chan struct{} // a slot for each answer in memory
-	gone     deletions
+	deleted  deletions
 
 	stats stats
 }
@@ -77,13 +78,13 @@ type ConsumerOption func(*settings)
 // request that creates it. It cannot be the table of the stream: each lease would be a record.
 func Leases(table string) ConsumerOption { return func(s *settings) { s.leases = table } }
 
-// Group names the consumer group. The default is "default". Workers of a group share the shards, and each group gets all
-// records. A stream has at most two groups.
+// Group names the consumer group. The default is "default". Workers of a group share the shards, and each group gets
+// all records. A stream has at most two groups.
 func Group(name string) ConsumerOption { return func(s *settings) { s.group = name } }
 
 // From starts a new group at a time: older records are read, but not handled. Records have full seconds, so that the
-// first ones can be up to a second older. The default is the beginning of the stream, which keeps 24 hours. A group that
-// has a position goes on there.
+// first ones can be up to a second older. The default is the beginning of the stream, which keeps 24 hours. A group
+// that has a position continues there.
 func From(t time.Time) ConsumerOption { return func(s *settings) { s.from = t } }
 
 // Interval is the time between two beats of a worker, each of which costs 1 WCU, and between two reads of the leases.
@@ -119,8 +120,8 @@ func Attempts(n int, least, most time.Duration) ConsumerOption {
 	return func(s *settings) { s.attempts, s.least, s.most = n, least, most }
 }
 
-// Grace is how long running handlers may take after Run's context has ended. Then their own context ends. The default is
-// 30 seconds.
+// Grace is how long running handlers may take after Run's context has ended. Then their own context ends. The default
+// is 30 seconds.
 func Grace(d time.Duration) ConsumerOption { return func(s *settings) { s.grace = d } }
 
 // DeadLetters passes dead letters to a function, instead of the table of leases. The shard waits until it succeeds.
@@ -133,14 +134,14 @@ func DeadLetters(f func(context.Context, *Letter) error) ConsumerOption {
 func KeepValues() ConsumerOption { return func(s *settings) { s.values = true } }
 
 // WithSnapshot shows a new group all entities of its models first: a worker scans the tables, and calls the handlers
-// with a Change that is Created, with the entity as Whole and as New. Then the records since the beginning of the scan
-// are handled. They repeat changes that the scan has shown. The scan must end within 24 hours. If its worker dies, another
-// one begins it again.
+// with a Change that is Created. Whole and New are the entity. Then the records since the beginning of the scan
+// are handled. They repeat changes that the scan has shown. The scan must end within 24 hours. If its worker dies,
+// another one begins it again.
 func WithSnapshot() ConsumerOption { return func(s *settings) { s.snapshot = true } }
 
 // OnError sets the function that is called for errors that a consumer survives: failed requests, records that were
-// trimmed before they were read (*TrimmedError), and dead letters (*DeadLetterError). The default logs them with package
-// slog.
+// trimmed before they were read (*TrimmedError), and dead letters (*DeadLetterError). The default logs them with
+// package slog.
 func OnError(f func(error)) ConsumerOption { return func(s *settings) { s.failed = f } }
 
 // MapperOptions passes options to the mappers of the leases, such as mapper.Observe.
@@ -151,10 +152,13 @@ func MapperOptions(options ...mapper.Option) ConsumerOption {
 var validName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,255}$`)
 
 // NewConsumer returns a consumer of the stream of a table, which calls the handlers of a router. It sends nothing.
-func NewConsumer(client Client, streams Streams, table string, r *Router, options ...ConsumerOption) (*Consumer, error) {
+func NewConsumer(client Client, streams Streams, table string, r *Router, options ...ConsumerOption) (*Consumer,
+	error,
+) {
 	s := settings{
 		leases: "stream-leases", group: "default", interval: 5 * time.Second, discover: time.Minute, poll: time.Second,
-		grace: 30 * time.Second, parallel: 16, memory: 32, attempts: 10, least: 100 * time.Millisecond, most: 30 * time.Second,
+		grace: 30 * time.Second, parallel: 16, memory: 32, attempts: 10, least: 100 * time.Millisecond,
+		most:   30 * time.Second,
 		failed: func(err error) { slog.Warn("change stream", "err", err) },
 	}
 	for _, o := range options {
@@ -181,9 +185,13 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 		value int64
 		shown any
 	}{
-		{"Interval", int64(s.interval), s.interval}, {"Discover", int64(s.discover), s.discover}, {"Poll", int64(s.poll), s.poll},
-		{"Handlers", int64(s.parallel), s.parallel}, {"Batches", int64(s.memory), s.memory},
-		{"Attempts", int64(s.attempts), s.attempts}, {"Attempts", int64(s.least), s.least},
+		{"Interval", int64(s.interval), s.interval},
+		{"Discover", int64(s.discover), s.discover},
+		{"Poll", int64(s.poll), s.poll},
+		{"Handlers", int64(s.parallel), s.parallel},
+		{"Batches", int64(s.memory), s.memory},
+		{"Attempts", int64(s.attempts), s.attempts},
+		{"Attempts", int64(s.least), s.least},
 	} {
 		if o.value <= 0 {
 			return fmt.Errorf("%s(%v): pass more than 0, or leave out the option for its default", o.name, o.shown)
@@ -203,10 +211,11 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 	case !validName.MatchString(s.leases):
 		return fmt.Errorf("Leases(%q): pass the name of a table", s.leases)
 	case s.leases == table:
-		return errors.New("the table of leases is the table of the stream, so that each checkpoint would be a record: " +
-			"pass another table with stream.Leases")
+		return errors.New("the table of leases is that of the stream, so that each checkpoint would be a record: " +
+			"pass another one with stream.Leases")
 	case s.failover < 2*s.interval:
-		return errors.New("Failover is less than two intervals, so that a slow worker would lose its leases: make it longer")
+		return errors.New("Failover is less than two intervals, so that a slow worker would lose its leases: make " +
+			"it longer")
 	case s.grace < 0:
 		return fmt.Errorf("Grace(%v): pass 0 or more", s.grace)
 	case s.most < s.least:
@@ -243,8 +252,8 @@ func LeaseTable(name string) *dynamodb.CreateTableInput {
 	return in
 }
 
-// DeleteGroup deletes the leases of a consumer group, so that it begins again, or another group can read the stream. Its
-// workers must have stopped. Dead letters stay. leases is the table of leases, table that of the stream.
+// DeleteGroup deletes the leases of a consumer group, so that it begins again, or another group can read the stream.
+// Its workers must have stopped. Dead letters stay. leases is the table of leases, table that of the stream.
 func DeleteGroup(ctx context.Context, client mapper.Client, leases, table, groupName string) error {
 	s, err := groupOf(ctx, client, leases, table, groupName)
 	if err == nil {
@@ -270,9 +279,10 @@ const margin = 5 * time.Minute
 // stream lacks images, or two other groups read it.
 func (c *Consumer) Run(ctx context.Context) error {
 	if ctx == nil {
-		return errors.New("Consumer.Run: the context is nil: pass context.Background(), or one that ends with the program")
+		return errors.New("Consumer.Run: the context is nil: pass context.Background(), or one that ends with the " +
+			"program")
 	}
-	_, err := c.arn(ctx)
+	_, err := c.streamARN(ctx)
 	from := c.settings.from
 	if c.settings.snapshot && from.IsZero() {
 		from = time.Now().Add(-margin)
@@ -291,18 +301,20 @@ func (c *Consumer) Run(ctx context.Context) error {
 		return err
 	}
 	if c.settings.snapshot && !g.Value.Snapshot {
-		c.settings.failed(fmt.Errorf("stream of the table %s: the group %s exists without a snapshot, so that WithSnapshot has "+
+		c.settings.failed(fmt.Errorf("stream of the table %s: the group %s exists without a snapshot, so that "+
+			"WithSnapshot has "+
 			"no effect: use a new group, or delete it with stream.DeleteGroup", c.table, c.settings.group))
 	}
 	w := &work{
 		c: c, id: rand.Text(), from: g.Value.From, snapshot: g.Value.Snapshot, watched: map[string]watch{},
-		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery), hurry: make(chan struct{}, 1),
+		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery),
+		hurry: make(chan struct{}, 1),
 	}
 	return w.run(ctx)
 }
 
-// arn returns the ARN of the table's stream.
-func (c *Consumer) arn(ctx context.Context) (string, error) {
+// streamARN returns the ARN of the table's stream.
+func (c *Consumer) streamARN(ctx context.Context) (string, error) {
 	d, err := c.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.table})
 	switch {
 	case err != nil:
@@ -535,7 +547,7 @@ func (w *work) alive(ctx context.Context) (map[string]bool, error) {
 		switch silent := now.Sub(seen.at); {
 		case silent < w.c.settings.failover:
 			out[id] = true
-		case silent > 10*w.c.settings.failover: // nobody watches it any more
+		case silent > 10*w.c.settings.failover: // no worker watches it any more
 			_, err := w.c.store.workers.DeleteByKey(ctx, w.c.store.workers.Key(w.c.store.name, id))
 			w.report(missingIsFine(err))
 		}
@@ -560,8 +572,9 @@ func (w *work) sort(leases map[string]*mapper.Entity[lease], alive map[string]bo
 	return active, free
 }
 
-// mayRead reports whether the shards before a shard are done: its parents, and all of former streams. A parent without a
-// lease is done if a listing that has the shard, or began when the shard had a lease, lacks the parent: it was trimmed.
+// mayRead reports whether the shards before a shard are done: its parents, and all of former streams. A parent
+// without a lease is done if a listing that has the shard, or began when the shard had a lease, lacks the parent: it
+// was trimmed.
 func (w *work) mayRead(l *lease, leases map[string]*mapper.Entity[lease]) bool {
 	for _, parent := range l.Parents {
 		if e := leases[parent]; e != nil && e.Value.Done {
@@ -569,7 +582,7 @@ func (w *work) mayRead(l *lease, leases map[string]*mapper.Entity[lease]) bool {
 		} else if e != nil || parent == snapshotShard || w.last == nil {
 			return false
 		}
-		if d := w.last; d.listed[parent] || !d.listed[l.Shard] && !d.known[l.Shard] {
+		if d := w.last; d.listed[parent] || !d.listed[l.Shard] && !d.leased[l.Shard] {
 			return false
 		}
 	}
@@ -603,7 +616,7 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 	})
 }
 
-// stop lets the readers stop, within the grace period. The worker beats meanwhile.
+// stop lets the readers stop, within the grace period. The worker beats in the meantime.
 func (w *work) stop() {
 	for _, r := range w.held {
 		r.release()

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/testing/draws"
@@ -22,7 +25,8 @@ import (
 // quick are options for tests, which do not wait for seconds.
 func quick(t testing.TB, more ...stream.ConsumerOption) []stream.ConsumerOption {
 	return append([]stream.ConsumerOption{
-		stream.Interval(20 * time.Millisecond), stream.Failover(200 * time.Millisecond), stream.Poll(5 * time.Millisecond),
+		stream.Interval(20 * time.Millisecond), stream.Failover(200 * time.Millisecond),
+		stream.Poll(5 * time.Millisecond),
 		stream.Discover(100 * time.Millisecond), stream.Attempts(3, time.Millisecond, 2*time.Millisecond),
 		stream.OnError(func(err error) { t.Log(err) }),
 	}, more...)
@@ -31,7 +35,7 @@ func quick(t testing.TB, more ...stream.ConsumerOption) []stream.ConsumerOption 
 // until waits for a condition.
 func until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("timeout: %s", what)
 		}
@@ -84,27 +88,43 @@ func TestWorkersThatDieLoseNothing(t *testing.T) {
 	m := kit.Must(mapper.New[kit.Account](client, mapper.Table(table)))(t)
 	r := rand.New(rand.NewPCG(draws.Seed(t), 68))
 	c := newCounted()
-	router := stream.NewRouter()
-	stream.On(router, m, c.handle)
 	const accounts = 20
 	changes := draws.Times(600, 3000, 100_000)
 	var workers sync.WaitGroup
-	begin := func(ctx context.Context) {
-		w := kit.Must(stream.NewConsumer(client, streamClient(t), table, router, quick(t, stream.Leases(leases))...))(t)
+	all, stop := context.WithCancel(ctx)
+	defer workers.Wait()
+	defer stop()
+	// begin starts a worker, and returns a function that kills it: none of its requests arrives then, and none of its
+	// handlers has an effect.
+	begin := func() func() {
+		off := &cut{}
+		own := stream.NewRouter()
+		stream.On(own, m, func(ctx context.Context, ch *stream.Change[kit.Account]) error {
+			if off.is() {
+				return errCut
+			}
+			return c.handle(ctx, ch)
+		})
+		behind := dynamodb.New(client.Options(), func(o *dynamodb.Options) {
+			o.HTTPClient, o.Retryer = cutHTTP{http.DefaultClient, off}, aws.NopRetryer{}
+		})
+		w := kit.Must(stream.NewConsumer(behind, cutStreams{streamClient(t), off}, table, own,
+			quick(t, stream.Leases(leases),
+				stream.Attempts(1_000_000, time.Millisecond, 10*time.Millisecond),
+				stream.OnError(func(error) {}))...))(t)
+		ctx, cancel := context.WithCancel(all)
 		workers.Go(func() {
 			if err := w.Run(ctx); err != nil && ctx.Err() == nil {
 				t.Error(err)
 			}
 		})
+		return func() {
+			off.set(true)
+			cancel()
+		}
 	}
-	all, stop := context.WithCancel(ctx)
-	defer workers.Wait()
-	defer stop()
-	for range 2 {
-		begin(all)
-	}
-	short, leave := context.WithCancel(all)
-	begin(short)
+	kills := []func(){begin(), begin(), begin()}
+	killed := 0
 	all1 := map[string]*mapper.Entity[kit.Account]{}
 	for n := range changes {
 		id := strconv.Itoa(n % accounts)
@@ -115,27 +135,27 @@ func TestWorkersThatDieLoseNothing(t *testing.T) {
 		}
 		e.Value.Counter++
 		kit.Must(m.Save(ctx, e))(t)
-		if r.IntN(changes/6) == 0 {
-			leave()
-			short, leave = context.WithCancel(all)
-			begin(short)
+		if r.IntN(200) == 0 {
+			i := r.IntN(len(kills))
+			kills[i]()
+			kills[i] = begin()
+			killed++
 		}
 	}
 	until(t, "all changes", func() bool { return c.handled() == changes })
-	leave()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	twice := 0
 	for _, n := range c.times {
 		twice += n - 1
 	}
-	t.Logf("%d changes, %d handled again", changes, twice)
+	t.Logf("%d changes, %d workers killed, %d handled again", changes, killed, twice)
 	if len(c.back) > 0 {
 		t.Errorf("out of order: %v", c.back)
 	}
 }
 
-// A record that its handler refuses is a dead letter, and the shard goes on. Driven again, it is handled.
+// A record that its handler refuses is a dead letter, and the shard continues. Driven again, it is handled.
 func TestPoisonRecordsBecomeDeadLetters(t *testing.T) {
 	t.Parallel()
 	for _, values := range []bool{false, true} {
@@ -176,7 +196,8 @@ func TestPoisonRecordsBecomeDeadLetters(t *testing.T) {
 			}
 			until(t, "the others", func() bool { return c.handled() == 7 })
 			letters := kit.Must(stream.Letters(ctx, client, leases, table, "search"))(t)
-			if len(letters) != 2 || letters[0].Attempts != 3 || (letters[0].New != nil) != values || letters[0].Keys == nil {
+			if len(letters) != 2 || letters[0].Attempts != 3 || (letters[0].New != nil) != values ||
+				letters[0].Keys == nil {
 				t.Errorf("letters: %+v", letters)
 			}
 			if got := w.Stats(); got.DeadLetters != 2 || got.Shards != 1 || got.Handled != 9 {

@@ -15,8 +15,8 @@ import (
 
 // discovery is a complete listing of the shards of the table's stream, and of former streams that leases belong to.
 type discovery struct {
-	// listed are the shards of the listing, and known those whose leases were read before it.
-	listed, known map[string]bool
+	// listed are the shards of the listing, and leased those whose leases were read before it.
+	listed, leased map[string]bool
 	// open are the ARNs of streams with a shard that was not done when the leases were read.
 	open map[string]bool
 }
@@ -67,14 +67,14 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 	if err != nil {
 		return discovery{}, err
 	}
-	arn, err := w.c.arn(ctx)
+	arn, err := w.c.streamARN(ctx)
 	if err != nil {
 		return discovery{}, err
 	}
 	d := discovery{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	arns := map[string]bool{arn: true}
 	for shard, e := range leases {
-		d.known[shard] = true
+		d.leased[shard] = true
 		if of := e.Value.Stream; of != "" {
 			arns[of] = true
 			d.open[of] = d.open[of] || !e.Value.Done
@@ -147,16 +147,16 @@ func (s *store) add(ctx context.Context, l lease) error {
 
 // prune deletes leases that are done and whose shards the stream does not have any more, unless another one waits for
 // them.
-func (w *work) prune(ctx context.Context, known map[string]*mapper.Entity[lease], listed map[string]bool) error {
+func (w *work) prune(ctx context.Context, leases map[string]*mapper.Entity[lease], listed map[string]bool) error {
 	needed := map[string]bool{snapshotShard: true, driveShard: true}
-	for _, e := range known {
+	for _, e := range leases {
 		if !e.Value.Done {
 			for _, p := range e.Value.Parents {
 				needed[p] = true
 			}
 		}
 	}
-	for shard, e := range known {
+	for shard, e := range leases {
 		if !e.Value.Done || listed[shard] || needed[shard] {
 			continue
 		}

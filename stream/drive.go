@@ -16,9 +16,9 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// Drive lets a running worker of a group handle its dead letters again, once each. A letter that succeeds is deleted. It
-// comes after later changes of its item, and can come at the same time as one. leases is the table of leases, table that
-// of the stream. If no worker is running, the next one does it.
+// Drive lets a running worker of a group handle its dead letters again, once each. A letter that succeeds is deleted.
+// It comes after later changes of its item, and can come at the same time as one. leases is the table of leases,
+// table that of the stream. If no worker is running, the next one does it.
 func Drive(ctx context.Context, client mapper.Client, leases, table, groupName string) error {
 	s, err := groupOf(ctx, client, leases, table, groupName)
 	if err != nil {
@@ -35,8 +35,9 @@ func groupOf(ctx context.Context, client mapper.Client, leases, table, groupName
 	}
 	_, err = s.groups.Load(ctx, s.groups.Key(s.name))
 	if errors.Is(err, mapper.ErrNotFound) {
-		return nil, fmt.Errorf("stream: the group %s of the table %s: it does not exist in the table of leases %s: check the "+
-			"three names", groupName, table, leases)
+		return nil,
+			fmt.Errorf("stream: the group %s of the table %s: it does not exist in the table of leases %s: check the "+
+				"three names", groupName, table, leases)
 	}
 	return s, ofLeases(leases, err)
 }
@@ -64,7 +65,8 @@ func Letters(ctx context.Context, client mapper.Client, leases, table, groupName
 // letter returns the stored letter.
 func (l *letter) letter(table, groupName string) (*Letter, error) {
 	out := &Letter{
-		Table: table, Group: groupName, Stream: l.Stream, Shard: l.Shard, SequenceNumber: l.Sequence, ID: l.ID, Time: l.Time,
+		Table: table, Group: groupName, Stream: l.Stream, Shard: l.Shard, SequenceNumber: l.Sequence, ID: l.ID,
+		Time:     l.Time,
 		Attempts: l.Attempts, Err: errors.New(l.Error),
 	}
 	for _, m := range []struct {
@@ -144,7 +146,8 @@ func (r *reader) recordOf(l *letter, images *Letter) (*Record, error) {
 		SequenceNumber: &l.Sequence,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("its images were not kept, and the stream does not have them: use stream.KeepValues: %w", err)
+		return nil,
+			fmt.Errorf("its images were not kept, and the stream does not have them: use stream.KeepValues: %w", err)
 	}
 	for next := it.ShardIterator; next != nil; { // an answer can be empty
 		out, err := r.w.c.streams.GetRecords(r.reading, &dynamodbstreams.GetRecordsInput{
@@ -156,7 +159,8 @@ func (r *reader) recordOf(l *letter, images *Letter) (*Record, error) {
 		if len(out.Records) > 0 {
 			rec, err := recordOf(r.w.c.table, l.Shard, &out.Records[0])
 			if err == nil && rec.SequenceNumber != l.Sequence {
-				err = fmt.Errorf("the stream has the record %s at its position", rec.SequenceNumber)
+				err = fmt.Errorf("position of the letter: the stream has the record %s there: use "+
+					"stream.KeepValues", rec.SequenceNumber)
 			}
 			return rec, err
 		}
@@ -164,5 +168,5 @@ func (r *reader) recordOf(l *letter, images *Letter) (*Record, error) {
 			return nil, r.reading.Err()
 		}
 	}
-	return nil, errors.New("the stream has no record at its position")
+	return nil, errors.New("position of the letter: the stream has no record there: use stream.KeepValues")
 }

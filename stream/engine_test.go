@@ -97,7 +97,14 @@ type view struct {
 }
 
 func newView() *view {
-	return &view{map[string]int{}, map[string]int{}, map[string]string{}, map[string]string{}, map[mapper.Key]*kit.Account{}, 0}
+	return &view{
+		map[string]int{},
+		map[string]int{},
+		map[string]string{},
+		map[string]string{},
+		map[mapper.Key]*kit.Account{},
+		0,
+	}
 }
 
 func (v *view) handle(_ context.Context, c *stream.Change[kit.Account]) error {
@@ -147,7 +154,10 @@ func TestChangesOfRandomWrites(t *testing.T) {
 		}
 		switch k := r.IntN(10); {
 		case k < 4 || len(all) == 0:
-			a := kit.Account{ID: strconv.Itoa(r.IntN(40)), Counter: n, Left: text(), Flags: map[string]bool{text(): true}}
+			a := kit.Account{
+				ID: strconv.Itoa(r.IntN(40)), Counter: n, Left: text(),
+				Flags: map[string]bool{text(): true},
+			}
 			for i := range r.IntN(8) {
 				a.Entries = append(a.Entries, kit.Part{N: i, Text: text()})
 			}

@@ -8,9 +8,9 @@ import (
 
 // HandleAll handles records one after the other, as one reader of a shard does.
 func HandleAll(ctx context.Context, r *Router, records []*Record) (int, error) {
-	var gone deletions
+	var ended deletions
 	for i, rec := range records {
-		if err := r.handle(ctx, rec, &gone); err != nil {
+		if err := r.handle(ctx, rec, &ended); err != nil {
 			return i, err
 		}
 	}

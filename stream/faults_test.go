@@ -47,8 +47,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// member is a worker of a world. kill lets it vanish as a dead process does: nothing that it does has an effect any more.
-type member struct {
+// process is a worker of a world. kill lets it vanish as a dead process does: nothing that it does has an effect any
+// more.
+type process struct {
 	*stream.Consumer
 	kill, leave func()
 	cut         *cut
@@ -57,29 +58,34 @@ type member struct {
 }
 
 // begin starts a worker.
-func (w *world) begin(more ...stream.ConsumerOption) *member {
+func (w *world) begin(more ...stream.ConsumerOption) *process {
 	return w.beginWith(w.c.handle, more...)
 }
 
-func (w *world) beginWith(handle func(context.Context, *stream.Change[kit.Account]) error, more ...stream.ConsumerOption) *member {
+func (w *world) beginWith(handle func(context.Context, *stream.Change[kit.Account]) error,
+	more ...stream.ConsumerOption,
+) *process {
 	w.t.Helper()
-	m := &member{cut: &cut{}, ended: make(chan struct{})}
+	m := &process{cut: &cut{}, ended: make(chan struct{})}
 	o := testengine.Start(w.t).Client().Options()
 	client := dynamodb.New(o, func(o *dynamodb.Options) {
 		o.HTTPClient = cutHTTP{http.DefaultClient, m.cut}
 		o.Retryer = aws.NopRetryer{}
 	})
 	router := stream.NewRouter()
-	stream.On(router, kit.Must(mapper.New[kit.Account](kit.Failing{}))(w.t), func(ctx context.Context, c *stream.Change[kit.Account]) error {
-		if m.cut.is() {
-			return errCut
-		}
-		return handle(ctx, c)
-	})
-	options := append(quick(w.t, stream.Leases(w.leases), stream.Attempts(1_000_000, time.Millisecond, 10*time.Millisecond), stream.OnError(func(err error) {
+	stream.On(router, kit.Must(mapper.New[kit.Account](kit.Failing{}))(w.t),
+		func(ctx context.Context, c *stream.Change[kit.Account]) error {
+			if m.cut.is() {
+				return errCut
+			}
+			return handle(ctx, c)
+		})
+	options := append(quick(w.t, stream.Leases(w.leases), stream.Attempts(1_000_000, time.Millisecond,
+		10*time.Millisecond), stream.OnError(func(err error) {
 		w.last.Store(fmt.Sprint(err))
 	})), more...)
-	m.Consumer = kit.Must(stream.NewConsumer(describing{client, w.scripted}, cutStreams{w.scripted, m.cut}, "accounts", router, options...))(w.t)
+	m.Consumer = kit.Must(stream.NewConsumer(describing{client, w.scripted}, cutStreams{w.scripted, m.cut},
+		"accounts", router, options...))(w.t)
 	ctx, cancel := context.WithCancel(w.ctx)
 	m.leave = cancel
 	m.kill = func() {
@@ -196,7 +202,7 @@ func TestFailedDiscoveriesStopNothing(t *testing.T) {
 	}
 }
 
-// The shard of a lease that the stream does not have any more is done, after one report. Its children go on.
+// The shard of a lease that the stream does not have any more is done, after one report. Its children are read.
 // (redpanda connect #4722)
 func TestDeletedShardsAreDone(t *testing.T) {
 	t.Parallel()
@@ -343,7 +349,10 @@ func TestAThousandShards(t *testing.T) {
 	}
 	w.shards[n-1].high = 1<<32 - 1
 	w.mu.Unlock()
-	options := []stream.ConsumerOption{stream.Poll(500 * time.Millisecond), stream.Interval(time.Second), stream.Failover(20 * time.Second)}
+	options := []stream.ConsumerOption{
+		stream.Poll(500 * time.Millisecond), stream.Interval(time.Second),
+		stream.Failover(20 * time.Second),
+	}
 	one, two := w.begin(options...), w.begin(options...)
 	counters, r := map[string]int{}, rand.New(rand.NewPCG(1, 1))
 	w.writes(counters, r, 2000)
@@ -369,50 +378,57 @@ func TestIdleConsumersCostTheirPlan(t *testing.T) {
 			}
 			w.mu.Unlock()
 			spent := &spending{}
-			m := w.begin(stream.Interval(100*time.Millisecond), stream.Failover(30*time.Second), stream.Discover(time.Hour),
+			m := w.begin(stream.Interval(100*time.Millisecond), stream.Failover(30*time.Second),
+				stream.Discover(time.Hour),
 				stream.Poll(time.Second), stream.MapperOptions(mapper.Observe(spent)))
 			until(t, "all leases", func() bool { return m.Stats().Shards == shards })
 			spent.reset()
-			until(t, "ten beats", func() bool { w, _ := spent.get(); return w >= 10 })
-			wcu, rcu := spent.get()
+			until(t, "five beats", func() bool { _, _, n := spent.get(); return n >= 5 })
+			beats, rcu, reads := spent.get()
 			p := kit.Must(stream.PlanConsumer(shards, 1, stream.Discover(1000*time.Hour)))(t)
-			if want := p.RCU / p.WCU; rcu/wcu < 0.85*want || rcu/wcu > 1.15*want {
-				t.Errorf("%v RCU for each beat, planned %v", rcu/wcu, want)
+			want := p.RCU / p.WCU // of one interval: a busy machine can read the leases later than it beats
+			if got := rcu / float64(reads); got < 0.85*want || got > 1.15*want {
+				t.Errorf("%v RCU for each read of the leases, planned %v", got, want)
 			}
-			t.Logf("%d shards: %v RCU for each beat, planned %v", shards, rcu/wcu, p.RCU/p.WCU)
+			t.Logf("%d shards: %v WCU for the beats, %v RCU for %d reads of the leases, planned %v each",
+				shards, beats, rcu, reads, want)
 		})
 	}
 }
 
-// spending sums the consumed units of mappers.
+// spending sums the consumed units of mappers. reads is the number of queries of all leases.
 type spending struct {
 	mu       sync.Mutex
 	wcu, rcu float64
+	reads    int
 }
 
-func (s *spending) Begin(ctx context.Context, _ mapper.Call) (context.Context, func(*mapper.Receipt, error)) {
+func (s *spending) Begin(ctx context.Context, c mapper.Call) (context.Context, func(*mapper.Receipt, error)) {
 	return ctx, func(r *mapper.Receipt, _ error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.wcu += r.Consumed.WCU
 		s.rcu += r.Consumed.RCU
+		if c.Model == "stream.lease" && r.Consumed.WCU == 0 {
+			s.reads++
+		}
 	}
 }
 
 func (s *spending) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wcu, s.rcu = 0, 0
+	s.wcu, s.rcu, s.reads = 0, 0, 0
 }
 
-func (s *spending) get() (wcu, rcu float64) {
+func (s *spending) get() (wcu, rcu float64, reads int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.wcu, s.rcu
+	return s.wcu, s.rcu, s.reads
 }
 
-// Random schedules of splits, trims, expiries, failing requests, and workers that come, go, die, and are cut off for a
-// while: each change is handled, those of an account in their order, and at the end all workers wait for more.
+// Random schedules have splits, expired iterators, failing requests, and workers that come, go, die, and are cut off
+// for a while. Each change is handled, those of an account in their order.
 func TestRandomSchedulesOfStreams(t *testing.T) {
 	t.Parallel()
 	seed := draws.Seed(t)
@@ -434,10 +450,10 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 				}
 				return nil
 			}
-			members := []*member{w.begin()}
+			workers := []*process{w.begin()}
 			counters := map[string]int{}
 			for range 40 {
-				m := members[r.IntN(len(members))]
+				m := workers[r.IntN(len(workers))]
 				switch r.IntN(10) {
 				case 0:
 					w.split(r.IntN(8), r.IntN(2) == 0)
@@ -446,15 +462,15 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 				case 2:
 					w.expire()
 				case 3:
-					if len(members) < 4 {
-						members = append(members, w.begin())
+					if len(workers) < 4 {
+						workers = append(workers, w.begin())
 					}
 				case 4:
 					m.kill()
-					members = append(slices.DeleteFunc(members, func(o *member) bool { return o == m }), w.begin())
+					workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), w.begin())
 				case 5:
 					m.leave()
-					members = append(slices.DeleteFunc(members, func(o *member) bool { return o == m }), w.begin())
+					workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), w.begin())
 				case 6:
 					m.cut.set(true)
 					time.AfterFunc(time.Duration(r.IntN(400))*time.Millisecond, func() { m.cut.set(false) })

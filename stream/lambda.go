@@ -22,7 +22,7 @@ type Function struct {
 	parallel int
 	failed   func(context.Context, *Record, error)
 	mu       sync.Mutex
-	gone     deletions
+	deleted  deletions
 }
 
 // LambdaOption is an option of Lambda.
@@ -41,8 +41,8 @@ func OnFailure(f func(context.Context, *Record, error)) LambdaOption {
 //
 //	lambda.Start(stream.Lambda(router)) // package lambda of aws-lambda-go
 //
-// It has the method of aws-lambda-go's interface lambda.Handler, and does not need that module. The event source mapping
-// needs FunctionResponseTypes ReportBatchItemFailures: itemize tables -events writes it.
+// It has the method of aws-lambda-go's interface lambda.Handler, and does not need that module. The event source
+// mapping needs FunctionResponseTypes ReportBatchItemFailures: itemize tables -events writes it.
 //
 // If a handler fails, the later records of the same partition key are left out, and the other records are handled. The
 // response has the first failure of each partition key. Lambda repeats the batch from the earliest of them.
@@ -126,7 +126,7 @@ func (f *Function) dispatch(ctx context.Context, records []eventRecord) []failed
 	inOrder(context.WithoutCancel(ctx), make(chan struct{}, max(f.parallel, 1)), keys, func(i int) bool {
 		rec := &records[i]
 		if rec.err == nil {
-			rec.err = f.router.handle(ctx, &rec.Record, &f.gone)
+			rec.err = f.router.handle(ctx, &rec.Record, &f.deleted)
 		}
 		return rec.err == nil
 	})
@@ -168,15 +168,18 @@ func recordsOf(event []byte) ([]eventRecord, error) {
 		}
 	}
 	if text := bytes.TrimSpace(event); len(text) > 0 && text[0] == '[' {
-		return nil, errors.New("stream: invalid event: it is a list, as a pipe sends it: connect the function to the stream by " +
-			"an event source mapping")
+		return nil,
+			errors.New("stream: invalid event: it is a list, as a pipe sends it: connect the function to the " +
+				"stream by " +
+				"an event source mapping")
 	}
 	if err := json.Unmarshal(event, &in); err != nil {
 		return nil, fmt.Errorf("stream: invalid event: %w", err)
 	}
 	if in.Records == nil {
-		return nil, errors.New("stream: the event has no Records: connect the function to the stream of a table by an " +
-			"event source mapping")
+		return nil,
+			errors.New("stream: the event has no Records: connect the function to the stream of a table by an " +
+				"event source mapping")
 	}
 	out := make([]eventRecord, len(*in.Records))
 	for i, r := range *in.Records {
@@ -184,8 +187,9 @@ func recordsOf(event []byte) ([]eventRecord, error) {
 			return nil, fmt.Errorf("stream: invalid event: record %d has no SequenceNumber", i)
 		}
 		if r.DynamoDB == nil || r.Source != "" && r.Source != "aws:dynamodb" {
-			return nil, fmt.Errorf("stream: record %d of the event is from %q: connect the function to the stream of a "+
-				"table (aws:dynamodb)", i, r.Source)
+			return nil,
+				fmt.Errorf("stream: record %d of the event is from %q: connect the function to the stream of a "+
+					"table (aws:dynamodb)", i, r.Source)
 		}
 		rec := &out[i]
 		seconds, fraction := math.Modf(r.DynamoDB.Time)

@@ -67,7 +67,10 @@ func event(t *testing.T, arn string, bodies [][]byte) []byte {
 func writeSome(t *testing.T, m *mapper.Mapper[kit.Account]) {
 	t.Helper()
 	ctx := context.Background()
-	one := m.New(kit.Account{ID: "1", Counter: 1, Left: "l", Flags: map[string]bool{"x": true}, Entries: []kit.Part{{N: 1, Text: "<é>"}}})
+	one := m.New(kit.Account{
+		ID: "1", Counter: 1, Left: "l", Flags: map[string]bool{"x": true},
+		Entries: []kit.Part{{N: 1, Text: "<é>"}},
+	})
 	kit.Must(m.Save(ctx, one))(t)
 	two := m.New(kit.Account{ID: "2", Counter: -5, Entries: []kit.Part{{N: 1, Text: "a"}, {N: 2, Text: ""}}})
 	kit.Must(m.Save(ctx, two, mapper.Staged()))(t)
@@ -103,7 +106,8 @@ func TestLambdaReadsRecordedEvents(t *testing.T) {
 	tape := &taped{RoundTripper: http.DefaultTransport}
 	o := engine.Client().Options()
 	c := dynamodbstreams.New(dynamodbstreams.Options{
-		Region: o.Region, Credentials: o.Credentials, BaseEndpoint: o.BaseEndpoint, HTTPClient: &http.Client{Transport: tape},
+		Region: o.Region, Credentials: o.Credentials, BaseEndpoint: o.BaseEndpoint,
+		HTTPClient: &http.Client{Transport: tape},
 	})
 	d := kit.Must(c.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &arn}))(t)
 	want := map[string][]string{}
@@ -115,7 +119,10 @@ func TestLambdaReadsRecordedEvents(t *testing.T) {
 			StreamArn: &arn, ShardId: shard.ShardId, ShardIteratorType: streams.ShardIteratorTypeTrimHorizon,
 		}))(t)
 		for next, empty := it.ShardIterator, 0; next != nil && empty < 20; {
-			out := kit.Must(c.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: next, Limit: aws.Int32(7)}))(t)
+			out := kit.Must(c.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{
+				ShardIterator: next,
+				Limit:         aws.Int32(7),
+			}))(t)
 			for i := range out.Records {
 				records = append(records, kit.Must(stream.RecordOf(table, "", &out.Records[i]))(t))
 			}
@@ -129,7 +136,8 @@ func TestLambdaReadsRecordedEvents(t *testing.T) {
 	live := event(t, arn, tape.bodies)
 	if os.Getenv("UPDATE") != "" {
 		name := filepath.Join("testdata", engine.Name+".json")
-		if err := os.WriteFile(name, append(bytes.ReplaceAll(live, []byte(table), []byte("accounts")), '\n'), 0o666); err != nil {
+		if err := os.WriteFile(name, append(bytes.ReplaceAll(live, []byte(table), []byte("accounts")), '\n'),
+			0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -167,9 +175,11 @@ func batch(keys ...string) []byte {
 	for i, k := range keys {
 		all = append(all, fmt.Sprintf(`{"eventID": "e%d", "eventName": "INSERT", "eventSource": "aws:dynamodb",
 			"eventSourceARN": "arn:aws:dynamodb:us-east-1:123456789012:table/accounts/stream/2026-11-30T00:00:00.000",
-			"dynamodb": {"ApproximateCreationDateTime": 1.7e9, "SequenceNumber": "%d", "StreamViewType": "NEW_AND_OLD_IMAGES",
+			"dynamodb": {"ApproximateCreationDateTime": 1.7e9, "SequenceNumber": "%d",
+				"StreamViewType": "NEW_AND_OLD_IMAGES",
 			"Keys": {"PK": {"S": "ACCOUNT#%[3]s"}, "SK": {"S": "ENTRY#%04[4]d"}},
-			"NewImage": {"PK": {"S": "ACCOUNT#%[3]s"}, "SK": {"S": "ENTRY#%04[4]d"}, "Text": {"S": "x"}}}}`, i, i+1, k, i+1))
+			"NewImage": {"PK": {"S": "ACCOUNT#%[3]s"}, "SK": {"S": "ENTRY#%04[4]d"},
+				"Text": {"S": "x"}}}}`, i, i+1, k, i+1))
 	}
 	return []byte(`{"Records": [` + strings.Join(all, ",") + `]}`)
 }
@@ -244,11 +254,13 @@ func TestLambdaRefusesOtherEvents(t *testing.T) {
 		{strings.ReplaceAll(string(batch("a")), "NEW_AND_OLD_IMAGES", "KEYS_ONLY"), "NEW_AND_OLD_IMAGES"},
 		{strings.ReplaceAll(string(batch("a")), "table/accounts", "table/others"), "mapper.Table"},
 	} {
-		if _, err := stream.Lambda(r).Invoke(context.Background(), []byte(c.event)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := stream.Lambda(r).Invoke(context.Background(), []byte(c.event)); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.60s: %v, want %s", c.event, err, c.want)
 		}
 	}
-	if out, err := stream.Lambda(r).Invoke(context.Background(), []byte(`{"Records": []}`)); err != nil || string(out) != `{"batchItemFailures":[]}` {
+	if out, err := stream.Lambda(r).Invoke(context.Background(), []byte(`{"Records": []}`)); err != nil ||
+		string(out) != `{"batchItemFailures":[]}` {
 		t.Errorf("no records: %s %v", out, err)
 	}
 }

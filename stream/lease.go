@@ -45,8 +45,8 @@ type (
 		Stream string `ddb:"sk=SHARD#{Shard}"`
 		// Parents are the shards that must be done before.
 		Parents []string `ddb:"sk=SHARD#{Shard}" dynamodbav:",omitempty"`
-		// Owner is the worker that reads the shard, "" for none. Taken grows each time that a worker takes it, so that this
-		// is always a write.
+		// Owner is the worker that reads the shard, "" for none. Taken grows each time that a worker takes it, so
+		// that this is always a write.
 		Owner string `ddb:"sk=SHARD#{Shard}"`
 		Taken int    `ddb:"sk=SHARD#{Shard}"`
 		// After is the sequence number of the last record that was handled, "" for none.
@@ -89,7 +89,8 @@ func newStore(client mapper.Client, table, name string, options []mapper.Option)
 	return s, nil
 }
 
-// join adds the group to the readers of a table's stream, and returns it: first if it is new. A stream has at most two readers.
+// join adds the group to the readers of a table's stream, and returns it: first if it is new. A stream has at most
+// two readers.
 func (s *store) join(ctx context.Context, table, name string, first group) (*mapper.Entity[group], error) {
 	for {
 		e, err := s.readers.Load(ctx, s.readers.Key(table), mapper.Strong())
@@ -134,8 +135,9 @@ type TooManyGroupsError struct {
 }
 
 func (e *TooManyGroupsError) Error() string {
-	return fmt.Sprintf("stream of the table %s: the group %s would be its third reader after %v, and DynamoDB allows two: "+
-		"delete a group that is not used with stream.DeleteGroup, or let one group do the work of both", e.Table, e.Group,
+	return fmt.Sprintf("stream of the table %s: the group %s would be its third reader after %v, and DynamoDB "+
+		"allows two: "+
+		"delete one with stream.DeleteGroup", e.Table, e.Group,
 		e.Groups)
 }
 

@@ -16,8 +16,8 @@ import (
 type Letter struct {
 	// Table is the table of the item, and Group the consumer group.
 	Table, Group string
-	// Shard and SequenceNumber are the position of the record, which the stream keeps for 24 hours. Stream is the ARN of
-	// the stream. An entity of a snapshot has the shard SNAPSHOT, and a hash of its key as the number.
+	// Shard and SequenceNumber are the position of the record, which the stream keeps for 24 hours. Stream is the ARN
+	// of the stream. An entity of a snapshot has the shard SNAPSHOT, and a hash of its key as the number.
 	Stream, Shard, SequenceNumber string
 	// ID is the identity of the record.
 	ID string
@@ -56,8 +56,9 @@ const largestImages = 380_000
 // put stores a letter. A letter that exists is one that was stored before.
 func (s *store) put(ctx context.Context, l *Letter, expired, values bool) error {
 	out := letter{
-		Name: s.name, Shard: l.Shard, Sequence: l.SequenceNumber, Stream: l.Stream, ID: l.ID, Time: l.Time, Attempts: l.Attempts,
-		Error: fmt.Sprintf("%T", cause(l.Err)), Expired: expired,
+		Name: s.name, Shard: l.Shard, Sequence: l.SequenceNumber, Stream: l.Stream, ID: l.ID, Time: l.Time,
+		Attempts: l.Attempts,
+		Error:    fmt.Sprintf("%T", cause(l.Err)), Expired: expired,
 	}
 	for _, m := range []struct {
 		from map[string]types.AttributeValue

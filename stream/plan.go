@@ -32,7 +32,8 @@ func (p Plan) String() string {
 // NewConsumer. It sends nothing.
 func PlanConsumer(shards, workers int, options ...ConsumerOption) (Plan, error) {
 	if shards < 0 || workers < 1 {
-		return Plan{}, fmt.Errorf("stream.PlanConsumer: %d shards and %d workers: pass at least 0 and 1", shards, workers)
+		return Plan{}, fmt.Errorf("stream.PlanConsumer: %d shards and %d workers: pass at least 0 and 1", shards,
+			workers)
 	}
 	r := NewRouter()
 	r.Unmatched(func(context.Context, *Record) error { return nil })
@@ -43,7 +44,8 @@ func PlanConsumer(shards, workers int, options ...ConsumerOption) (Plan, error) 
 	s := &c.settings
 	// The sizes are those of typical keys: an ARN of 90 characters, sequence numbers of 21, and one parent.
 	l := lease{
-		Name: c.store.name, Shard: strings.Repeat("s", 37), Stream: strings.Repeat("a", 90), Owner: strings.Repeat("w", 26),
+		Name: c.store.name, Shard: strings.Repeat("s", 37), Stream: strings.Repeat("a", 90),
+		Owner: strings.Repeat("w", 26),
 		After: strings.Repeat("0", 21), Parents: []string{strings.Repeat("p", 37)},
 	}
 	size, err := bytesOf(c.store.leases, l)

@@ -44,8 +44,8 @@ type reader struct {
 	after string // the last record that was handled
 	saved time.Time
 	taken int // of the lease
-	// since is when the handlers of an answer began, in Unix nanoseconds, 0 for none. next is how long they may run until
-	// they are reported again.
+	// since is when the handlers of an answer began, in Unix nanoseconds, 0 for none. next is how long they may run
+	// until they are reported again.
 	since atomic.Int64
 	next  time.Duration
 }
@@ -87,7 +87,7 @@ func (r *reader) run() {
 	if r.outcome == lost {
 		return
 	}
-	// The last save is tried as long as it makes sense: without it the next owner repeats what was handled.
+	// The last save is tried as long as it makes sense: without it the next owner handles the last records again.
 	ctx, cancel := context.WithTimeout(context.Background(), r.w.c.settings.failover)
 	defer cancel()
 	for pause := r.w.c.settings.least; ; pause *= 2 {
@@ -134,8 +134,8 @@ func (r *reader) read() bool {
 	var opened time.Time
 	for c.room(r.reading) {
 		if iterator == nil || time.Since(opened) > iteratorAge {
-			next, gone, err := r.open()
-			if gone {
+			next, deleted, err := r.open()
+			if deleted {
 				<-c.batches
 				return true
 			}
@@ -210,15 +210,16 @@ type TrimmedError struct {
 }
 
 func (e *TrimmedError) Error() string {
-	return fmt.Sprintf("stream of the table %s: shard %s: records were trimmed before they were read: make the read model "+
+	return fmt.Sprintf("stream of the table %s: shard %s: records were trimmed before they were read: make the "+
+		"read model "+
 		"again with a new group and WithSnapshot: %v", e.Table, e.Shard, e.Err)
 }
 
 // Unwrap returns the error of the request.
 func (e *TrimmedError) Unwrap() error { return e.Err }
 
-// open returns an iterator at the position of the reader. gone means that the stream does not have the shard any more.
-func (r *reader) open() (iterator *string, gone bool, err error) {
+// open returns an iterator at the position of the reader. deleted means that the stream has deleted the shard.
+func (r *reader) open() (iterator *string, deleted bool, err error) {
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &r.lease.Value.Stream, ShardId: &r.shard, ShardIteratorType: streams.ShardIteratorTypeTrimHorizon,
 	}
@@ -257,7 +258,7 @@ func (r *reader) recover(iterator *string, err error) *string {
 		r.after = ""
 		return nil
 	case errors.As(err, new(*streams.ResourceNotFoundException)):
-		return nil // open finds out whether the shard is gone
+		return nil // open finds out whether the shard is deleted
 	}
 	r.report(fmt.Errorf("read the shard %s: %w", r.shard, err))
 	return iterator
@@ -336,7 +337,8 @@ type SlowError struct {
 }
 
 func (e *SlowError) Error() string {
-	return fmt.Sprintf("stream of the table %s: shard %s: handlers have run for %v, and the shard waits for them: let them "+
+	return fmt.Sprintf("stream of the table %s: shard %s: handlers have run for %v, and the shard waits for them: "+
+		"let them "+
 		"obey a deadline", e.Table, e.Shard, e.For.Round(time.Second))
 }
 
@@ -373,7 +375,7 @@ func (r *reader) record(of *streams.Record) bool {
 		if !r.w.from.IsZero() && rec.Time.Before(r.w.from.Truncate(time.Second)) {
 			return true
 		}
-		calls, err = r.w.c.router.calls(rec, &r.w.c.gone)
+		calls, err = r.w.c.router.calls(rec, &r.w.c.deleted)
 	}
 	return err == nil && len(calls) == 0 || r.settle(rec, calls, err)
 }
@@ -383,15 +385,16 @@ type DeadLetterError struct{ Letter *Letter }
 
 func (e *DeadLetterError) Error() string {
 	l := e.Letter
-	return fmt.Sprintf("stream of the table %s: shard %s: record %s is a dead letter after %d attempts: %v", l.Table, l.Shard,
+	return fmt.Sprintf("stream of the table %s: shard %s: record %s is a dead letter after %d attempts: %v", l.Table,
+		l.Shard,
 		l.SequenceNumber, l.Attempts, l.Err)
 }
 
 // Unwrap returns the error of the handler.
 func (e *DeadLetterError) Unwrap() error { return e.Letter.Err }
 
-// settle calls the handlers of a record until they succeed, or the record is a dead letter. err is the fault of a record
-// that cannot be decoded. It returns false if it had to stop.
+// settle calls the handlers of a record until they succeed, or the record is a dead letter. err is the fault of a
+// record that cannot be decoded. It returns false if it had to stop.
 func (r *reader) settle(rec *Record, calls []func(context.Context) error, err error) bool {
 	s := &r.w.c.settings
 	if r.reading.Err() != nil {
@@ -418,8 +421,9 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 		return false // the handlers were interrupted
 	}
 	l := &Letter{
-		Table: r.w.c.table, Group: s.group, Stream: r.lease.Value.Stream, Shard: r.shard, SequenceNumber: rec.SequenceNumber,
-		ID: rec.ID, Keys: rec.Keys, Time: rec.Time, Attempts: attempts, Err: err,
+		Table: r.w.c.table, Group: s.group, Stream: r.lease.Value.Stream, Shard: r.shard,
+		SequenceNumber: rec.SequenceNumber,
+		ID:             rec.ID, Keys: rec.Keys, Time: rec.Time, Attempts: attempts, Err: err,
 	}
 	if r.shard == snapshotShard {
 		l.SequenceNumber = rec.ID // each entity has its letter

@@ -27,12 +27,12 @@ type routed interface {
 	// table returns the table of the model with a real name, nil for none.
 	table(name string) *item.Table
 	// changes returns the calls of the handler for a record, and whether the record is one of the model.
-	changes(rec *Record, gone *deletions) (calls []func(context.Context) error, matched bool, err error)
-	// snapshot scans the tables of the model. It calls show with the keys of each entity and the call of the handler, or
-	// the error of an entity that cannot be decoded, until that returns false.
+	changes(rec *Record, ended *deletions) (calls []func(context.Context) error, matched bool, err error)
+	// snapshot scans the tables of the model. It calls show with the keys of each entity and the call of the handler,
+	// or the error of an entity that cannot be decoded, until that returns false.
 	snapshot(ctx context.Context, table string, show func(*Record, func(context.Context) error, error) bool) error
-	// reload calls the handler for an entity of a snapshot, by the key of its root item. An entity that does not exist is
-	// not shown.
+	// reload calls the handler for an entity of a snapshot, by the key of its root item. An entity that does not
+	// exist is not shown.
 	reload(ctx context.Context, rec *Record) error
 }
 
@@ -43,14 +43,14 @@ func NewRouter() *Router { return &Router{} }
 // itself stores are not shown: guards of unique values, notes, and the parts of external values.
 func (r *Router) Unmatched(handler func(context.Context, *Record) error) { r.unmatched = handler }
 
-// Handle calls the handlers for one record. It returns the first error of a handler, or that of a record that cannot
-// be decoded. A panic of a handler is an error, a *PanicError.
+// Handle calls the handlers for one record. It returns the first error of a handler, or the error of an invalid
+// record. A panic of a handler is an error, a *PanicError.
 func (r *Router) Handle(ctx context.Context, rec *Record) error {
 	return r.handle(ctx, rec, &deletions{})
 }
 
-func (r *Router) handle(ctx context.Context, rec *Record, gone *deletions) error {
-	calls, err := r.calls(rec, gone)
+func (r *Router) handle(ctx context.Context, rec *Record, ended *deletions) error {
+	calls, err := r.calls(rec, ended)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,10 @@ func (r *Router) reload(ctx context.Context, rec *Record) error {
 		if route.table(rec.Table) == nil {
 			continue
 		}
-		err := run(ctx, []func(context.Context) error{func(ctx context.Context) error { return route.reload(ctx, rec) }})
+		err := run(ctx, []func(context.Context) error{func(ctx context.Context) error {
+			return route.reload(ctx,
+				rec)
+		}})
 		if err != nil {
 			return err
 		}
@@ -72,7 +75,7 @@ func (r *Router) reload(ctx context.Context, rec *Record) error {
 }
 
 // calls returns the calls of handlers for a record.
-func (r *Router) calls(rec *Record, gone *deletions) (calls []func(context.Context) error, err error) {
+func (r *Router) calls(rec *Record, ended *deletions) (calls []func(context.Context) error, err error) {
 	if err := r.check(rec); err != nil {
 		return nil, err
 	}
@@ -84,7 +87,7 @@ func (r *Router) calls(rec *Record, gone *deletions) (calls []func(context.Conte
 		if rec.Table != "" && route.table(rec.Table) == nil {
 			continue
 		}
-		more, matched, err := route.changes(rec, gone)
+		more, matched, err := route.changes(rec, ended)
 		if err != nil {
 			return nil, err
 		}
@@ -181,8 +184,8 @@ func (r *Router) orderOf(rec *Record) string {
 	return rec.Table + "\x00" + string(attr.Hash(rec.Keys))
 }
 
-// inOrder calls a function for the numbers of some keys: in the order of each key, until it returns false, and for
-// several keys at the same time, each with a slot. It begins nothing more when the context has ended.
+// inOrder calls a function for the numbers of some keys: in the order of each key, until it returns false. Several keys
+// have their turns at the same time, each with a slot. It begins nothing more when the context has ended.
 func inOrder(ctx context.Context, slots chan struct{}, keys []string, each func(i int) bool) {
 	firsts, next, last := []int(nil), make([]int, len(keys)), make(map[string]int, len(keys))
 	for i, key := range keys {
@@ -223,8 +226,8 @@ func inOrder(ctx context.Context, slots chan struct{}, keys []string, each func(
 	wg.Wait()
 }
 
-// deletions remembers the incarnations of entities that were deleted, so that the removals of their items show nothing. It
-// forgets the oldest.
+// deletions remembers the incarnations of entities that were deleted, so that the removals of their items show
+// nothing. It forgets the oldest.
 type deletions struct {
 	mu             sync.Mutex
 	recent, former map[string]struct{}

@@ -24,7 +24,7 @@ import (
 	"github.com/itemize/itemize/stream"
 )
 
-// A change that is Created or Deleted compares with nothing: each field with a value has changed, also if an insert has
+// In a change that is Created or Deleted, each field with a value has changed. This is so, too, if an insert has
 // replaced an entity with the same values, or has claimed the key before.
 func TestCreatedAndDeletedHaveChangedFields(t *testing.T) {
 	t.Parallel()
@@ -37,7 +37,8 @@ func TestCreatedAndDeletedHaveChangedFields(t *testing.T) {
 	}{
 		"a replacement":   {account("HEAD", 'a', one), account("HEAD", 'b', one), 2},
 		"a staged insert": {account("HEAD", 'a', claim), account("HEAD", 'a', one), 1},
-		"a staged delete": {account("HEAD", 'a', one), account("HEAD", 'a', kit.Item{"Counter": kit.N("1"), "_s": stage("deleting")}), 1},
+		"a staged delete": {account("HEAD", 'a', one), account("HEAD", 'a',
+			kit.Item{"Counter": kit.N("1"), "_s": stage("deleting")}), 1},
 	} {
 		m := kit.Must(mapper.New[kit.Account](kit.Failing{}))(t)
 		r := stream.NewRouter()
@@ -55,15 +56,17 @@ func TestCreatedAndDeletedHaveChangedFields(t *testing.T) {
 	}
 }
 
-// Lambda repeats a batch with a failure. The change that has failed is shown again, although its entity is deleted later
-// in the batch.
+// Lambda repeats a batch with a failure. The change that has failed is shown again, although its entity is deleted
+// later in the batch.
 func TestLambdaShowsAFailedChangeAgain(t *testing.T) {
 	t.Parallel()
 	rec := func(n int, sk, old string) string {
 		return fmt.Sprintf(`{"dynamodb": {"SequenceNumber": "%d", "Keys": {"PK": {"S": "ACCOUNT#1"}, "SK": {"S": "%s"}},
-			"OldImage": {"PK": {"S": "ACCOUNT#1"}, "SK": {"S": "%[2]s"}, "_a": {"B": "YWFhYWFhYWE="}, %s}}}`, n, sk, old)
+			"OldImage": {"PK": {"S": "ACCOUNT#1"}, "SK": {"S": "%[2]s"}, "_a": {"B": "YWFhYWFhYWE="},
+				%s}}}`, n, sk, old)
 	}
-	e := []byte(`{"Records": [` + rec(1, "ENTRY#0001", `"Text": {"S": "x"}`) + `,` + rec(2, "HEAD", `"Counter": {"N": "1"}`) + `]}`)
+	e := []byte(`{"Records": [` + rec(1, "ENTRY#0001", `"Text": {"S": "x"}`) + `,` + rec(2, "HEAD",
+		`"Counter": {"N": "1"}`) + `]}`)
 	m := kit.Must(mapper.New[kit.Account](kit.Failing{}))(t)
 	var got []string
 	fail := true
@@ -90,8 +93,8 @@ func TestLambdaShowsAFailedChangeAgain(t *testing.T) {
 	}
 }
 
-// Entities that a handler refuses in a snapshot, or that cannot be decoded, are dead letters. The others go on, and the
-// letters can be driven.
+// Entities that a handler refuses in a snapshot, or that cannot be decoded, are dead letters. The others are shown,
+// and the letters can be driven.
 func TestSnapshotsHaveDeadLetters(t *testing.T) {
 	t.Parallel()
 	ctx, table, leases := context.Background(), streamed(t), testengine.Table(t, "PK:S", "SK:S")
@@ -190,7 +193,8 @@ func TestReplacedWorkersStop(t *testing.T) {
 	}
 }
 
-// If a stream is replaced by a new one, its shards are read to their ends first, also those that were not listed before.
+// If a stream is replaced by a new one, its shards are read to their ends first, also those that were not listed
+// before.
 func TestFormerStreamsAreReadToTheirEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -239,7 +243,9 @@ type hangs struct {
 	hang func(context.Context)
 }
 
-func (h hangs) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput, o ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error) {
+func (h hangs) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput,
+	o ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.GetRecordsOutput, error) {
 	h.hang(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -268,7 +274,8 @@ func TestLettersKeepTheIdentityOfTheirRecord(t *testing.T) {
 		t.Errorf("the letter was not reported: %s", text)
 	}
 	refuse.Store(false)
-	if err := stream.Drive(context.Background(), testengine.Start(t).Client(), w.leases, "accounts", "default"); err != nil {
+	if err := stream.Drive(context.Background(), testengine.Start(t).Client(), w.leases, "accounts",
+		"default"); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the drive", driven.Load)
@@ -349,7 +356,8 @@ func TestOldListingsDoNotHideParents(t *testing.T) {
 	w.writes(counters, r, 40)
 	// Another worker's listing: the lease of a grandchild, before that of its parent.
 	leaf := w.shard(3)
-	if err := stream.InsertLease(context.Background(), testengine.Start(t).Client(), w.leases, "accounts/default", leaf.id, leaf.parent, w.arn); err != nil {
+	if err := stream.InsertLease(context.Background(), testengine.Start(t).Client(), w.leases, "accounts/default",
+		leaf.id, leaf.parent, w.arn); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(200 * time.Millisecond)
@@ -361,7 +369,7 @@ func TestOldListingsDoNotHideParents(t *testing.T) {
 }
 
 // The ends of many shards are one listing, not one each.
-func TestEndsOfShardsAreListedTogether(t *testing.T) {
+func TestEndsOfShardsShareAListing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.mu.Lock()

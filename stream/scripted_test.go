@@ -20,8 +20,8 @@ import (
 	"github.com/itemize/itemize/stream"
 )
 
-// scripted is a service of change streams in memory, whose shards a test splits, trims and deletes: the engines have one
-// shard for each table. It gives the errors that the documentation of the service names.
+// scripted is a service of change streams in memory, whose shards a test splits, trims and deletes: the engines have
+// one shard for each table. It gives the errors that the documentation of the service names.
 type scripted struct {
 	mu     sync.Mutex
 	shards []*scriptedShard // in the order of their creation
@@ -53,14 +53,18 @@ type scriptedShard struct {
 
 func newScripted() *scripted {
 	s := &scripted{
-		arn: "arn:aws:dynamodb:us-east-1:000000000000:table/accounts/stream/1", page: 100, asked: map[string]int{}, now: time.Now,
+		arn: "arn:aws:dynamodb:us-east-1:000000000000:table/accounts/stream/1", page: 100, asked: map[string]int{},
+		now: time.Now,
 	}
 	s.add("", 0, 1<<32-1)
 	return s
 }
 
 func (s *scripted) add(parent string, low, high uint32) *scriptedShard {
-	sh := &scriptedShard{id: fmt.Sprintf("shardId-%020d-%08x", len(s.shards)+1, low), parent: parent, low: low, high: high}
+	sh := &scriptedShard{
+		id: fmt.Sprintf("shardId-%020d-%08x", len(s.shards)+1, low), parent: parent, low: low,
+		high: high,
+	}
 	s.shards = append(s.shards, sh)
 	return sh
 }
@@ -71,7 +75,9 @@ type describing struct {
 	s *scripted
 }
 
-func (d describing) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+func (d describing) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.DescribeTableOutput, error) {
 	if err := d.s.before(ctx, "DescribeTable", ""); err != nil {
 		return nil, err
 	}
@@ -126,7 +132,8 @@ func (s *scripted) write(id string, n int) {
 		}
 		s.next++
 		keys := map[string]types.AttributeValue{
-			"PK": &types.AttributeValueMemberS{Value: "ACCOUNT#" + id}, "SK": &types.AttributeValueMemberS{Value: "HEAD"},
+			"PK": &types.AttributeValueMemberS{Value: "ACCOUNT#" + id},
+			"SK": &types.AttributeValueMemberS{Value: "HEAD"},
 		}
 		image := func(n int) map[string]types.AttributeValue {
 			if n == 0 {
@@ -139,8 +146,10 @@ func (s *scripted) write(id string, n int) {
 		sh.records = append(sh.records, types.Record{
 			EventID: aws.String(strconv.Itoa(s.next)),
 			Dynamodb: &types.StreamRecord{
-				Keys: keys, OldImage: image(n - 1), NewImage: image(n), StreamViewType: types.StreamViewTypeNewAndOldImages,
-				SequenceNumber: aws.String(fmt.Sprintf("%021d", s.next)), ApproximateCreationDateTime: aws.Time(s.now()),
+				Keys: keys, OldImage: image(n - 1), NewImage: image(n),
+				StreamViewType:              types.StreamViewTypeNewAndOldImages,
+				SequenceNumber:              aws.String(fmt.Sprintf("%021d", s.next)),
+				ApproximateCreationDateTime: aws.Time(s.now()),
 			},
 		})
 		return
@@ -215,7 +224,9 @@ func (s *scripted) find(id string) *scriptedShard {
 	return nil
 }
 
-func (s *scripted) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
+func (s *scripted) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput,
+	_ ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.DescribeStreamOutput, error) {
 	if err := s.before(ctx, "DescribeStream", ""); err != nil {
 		return nil, err
 	}
@@ -250,7 +261,9 @@ func (s *scripted) DescribeStream(ctx context.Context, in *dynamodbstreams.Descr
 	return &dynamodbstreams.DescribeStreamOutput{StreamDescription: out}, nil
 }
 
-func (s *scripted) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error) {
+func (s *scripted) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput,
+	_ ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.GetShardIteratorOutput, error) {
 	if err := s.before(ctx, "GetShardIterator", *in.ShardId); err != nil {
 		return nil, err
 	}
@@ -274,10 +287,13 @@ func (s *scripted) GetShardIterator(ctx context.Context, in *dynamodbstreams.Get
 			at++
 		}
 	}
-	return &dynamodbstreams.GetShardIteratorOutput{ShardIterator: aws.String(fmt.Sprintf("%s|%d|%d", sh.id, at, s.epoch))}, nil
+	return &dynamodbstreams.GetShardIteratorOutput{ShardIterator: aws.String(fmt.Sprintf("%s|%d|%d", sh.id, at,
+		s.epoch))}, nil
 }
 
-func (s *scripted) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error) {
+func (s *scripted) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput,
+	_ ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.GetRecordsOutput, error) {
 	parts := strings.Split(*in.ShardIterator, "|")
 	if err := s.before(ctx, "GetRecords", parts[0]); err != nil {
 		return nil, err
@@ -331,21 +347,27 @@ type cutStreams struct {
 	*cut
 }
 
-func (c cutStreams) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput, o ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
+func (c cutStreams) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput,
+	o ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.DescribeStreamOutput, error) {
 	if c.is() {
 		return nil, errCut
 	}
 	return c.Streams.DescribeStream(ctx, in, o...)
 }
 
-func (c cutStreams) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput, o ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error) {
+func (c cutStreams) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput,
+	o ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.GetShardIteratorOutput, error) {
 	if c.is() {
 		return nil, errCut
 	}
 	return c.Streams.GetShardIterator(ctx, in, o...)
 }
 
-func (c cutStreams) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput, o ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error) {
+func (c cutStreams) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput,
+	o ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.GetRecordsOutput, error) {
 	if c.is() {
 		return nil, errCut
 	}

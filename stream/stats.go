@@ -9,8 +9,8 @@ import (
 type Stats struct {
 	// Shards is the number of shards that this worker reads now.
 	Shards int
-	// Lag is the age of the oldest record that a handler has now, or of the last one of a shard with unread records. It is
-	// 0 if all shards are read to their ends.
+	// Lag is the age of the oldest record that a handler has now, or of the last one of a shard with unread records.
+	// It is 0 if all shards are read to their ends.
 	Lag time.Duration
 	// Last is the age of the newest handled record, 0 for none.
 	Last time.Duration

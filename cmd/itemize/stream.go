@@ -30,7 +30,8 @@ var streamHelp = map[string]help{
 		[]string{"stream letters -table users", "stream letters -table users -group search -leases prod-leases -json"},
 	},
 	"drive": {
-		"stream drive", "", "Let a running worker of a group handle its dead letters again. A letter that succeeds is " +
+		"stream drive", "",
+			"Let a running worker of a group handle its dead letters again. A letter that succeeds is " +
 			"deleted.\nIt comes after later changes of its item.",
 		[]string{"stream drive -table users", "stream drive -table users -group search -leases prod-leases"},
 	},
@@ -115,7 +116,8 @@ func (c *command) streamLetters(word string, f *flags, args []string) error {
 		if l.New == nil && l.Old == nil {
 			text += " (its text was not kept)"
 		}
-		out[i] = shownLetter{l.Shard, l.SequenceNumber, string(keys), l.Time, l.Attempts, text, l.New != nil || l.Old != nil}
+		out[i] = shownLetter{l.Shard, l.SequenceNumber, string(keys), l.Time, l.Attempts, text, l.New != nil ||
+			l.Old != nil}
 	}
 	if asJSON {
 		return c.printJSON(out)

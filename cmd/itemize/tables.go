@@ -50,7 +50,7 @@ func (c *command) tables(args []string) error {
 	case *only != "" && !*events:
 		return usageError{errors.New("-models: only -events has a function: write both")}
 	case *events && *format == "json":
-		return usageError{errors.New("-events: only templates have mappings: write -format cloudformation or terraform")}
+		return usagef("-events: only templates have mappings: write -format cloudformation or terraform")
 	}
 	var sets [][]*tabledef.Table
 	var models []*schema.Entity

@@ -11,9 +11,10 @@ import (
 )
 
 // ObserveStream exports the numbers of a consumer of a change stream, with the given attributes, such as the table and
-// the group. The gauges are itemize.stream.shards, itemize.stream.lag and itemize.stream.last.age (both in seconds). The
-// counters are itemize.stream.handled, itemize.stream.retries, itemize.stream.dead_letters, itemize.stream.trimmed and
-// itemize.stream.errors. stream.Stats describes them. They end with the meter provider. The error comes from it.
+// the group. The gauges are itemize.stream.shards, itemize.stream.lag and itemize.stream.last.age (both in seconds).
+// The counters are itemize.stream.handled, itemize.stream.retries, itemize.stream.dead_letters,
+// itemize.stream.trimmed and itemize.stream.errors. stream.Stats describes them. They end with the meter provider.
+// The error comes from it.
 func ObserveStream(m metric.MeterProvider, c *stream.Consumer, attributes ...attribute.KeyValue) error {
 	meter := m.Meter(scope)
 	var errs []error
@@ -28,7 +29,8 @@ func ObserveStream(m metric.MeterProvider, c *stream.Consumer, attributes ...att
 		errs, all = append(errs, err), append(all, g)
 		return g
 	}
-	shards, err := meter.Int64ObservableGauge("itemize.stream.shards", metric.WithDescription("Shards that this worker reads"))
+	shards, err := meter.Int64ObservableGauge("itemize.stream.shards",
+		metric.WithDescription("Shards that this worker reads"))
 	errs, all = append(errs, err), append(all, shards)
 	lag := seconds("itemize.stream.lag", "Age of the last handled record of the shard that is furthest behind")
 	last := seconds("itemize.stream.last.age", "Age of the newest handled record")

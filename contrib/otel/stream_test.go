@@ -18,7 +18,8 @@ import (
 func TestObserveStreamExportsEachNumber(t *testing.T) {
 	router := stream.NewRouter()
 	router.Unmatched(func(context.Context, *stream.Record) error { return nil })
-	c, err := stream.NewConsumer(dynamodb.New(dynamodb.Options{}), dynamodbstreams.New(dynamodbstreams.Options{}), "users", router)
+	c, err := stream.NewConsumer(dynamodb.New(dynamodb.Options{}), dynamodbstreams.New(dynamodbstreams.Options{}),
+		"users", router)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,8 @@ func TestObserveStreamExportsEachNumber(t *testing.T) {
 	for _, m := range out.ScopeMetrics[0].Metrics {
 		names[m.Name] = true
 	}
-	for _, name := range []string{"shards", "lag", "last.age", "handled", "retries", "dead_letters", "trimmed", "errors"} {
+	for _, name := range []string{"shards", "lag", "last.age", "handled", "retries", "dead_letters", "trimmed",
+		"errors"} {
 		if !names["itemize.stream."+name] {
 			t.Errorf("no metric itemize.stream.%s: %v", name, names)
 		}

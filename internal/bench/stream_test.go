@@ -66,11 +66,13 @@ func records(payload int) []streams.Record {
 	out := make([]streams.Record, n)
 	for i := range out {
 		keys := map[string]streams.AttributeValue{
-			"PK": &streams.AttributeValueMemberS{Value: "POST#" + strconv.Itoa(i)}, "SK": &streams.AttributeValueMemberS{Value: "POST"},
+			"PK": &streams.AttributeValueMemberS{Value: "POST#" + strconv.Itoa(i)},
+				"SK": &streams.AttributeValueMemberS{Value: "POST"},
 		}
 		image := func(n int) map[string]streams.AttributeValue {
 			return map[string]streams.AttributeValue{
-				"PK": keys["PK"], "SK": keys["SK"], "Text": &streams.AttributeValueMemberS{Value: strings.Repeat("x", payload)},
+				"PK": keys["PK"], "SK": keys["SK"], "Text": &streams.AttributeValueMemberS{Value: strings.Repeat("x",
+					payload)},
 				"N": &streams.AttributeValueMemberN{Value: strconv.Itoa(n)},
 			}
 		}
@@ -91,9 +93,9 @@ func (describing) DescribeTable(context.Context, *dynamodb.DescribeTableInput, .
 	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{LatestStreamArn: aws.String("arn")}}, nil
 }
 
-// BenchmarkStream compares a consumer with a bare loop over GetRecords that decodes the same records, side by side in one
-// process. x-loop is how many times as fast the consumer is, the median of rounds; handlers are 1, as the loop has, or
-// as many as there are processors.
+// BenchmarkStream compares a consumer with a bare loop over GetRecords that decodes the same records, side by side in
+// one process. x-loop is how many times as fast the consumer is, the median of rounds; handlers are 1, as the loop
+// has, or as many as there are processors.
 func BenchmarkStream(b *testing.B) {
 	for _, payload := range []int{1 << 10, 20 << 10} {
 		for _, handlers := range []int{1, 16} {

@@ -64,8 +64,8 @@ func same(a, b types.AttributeValue) bool {
 	return absent(a) && absent(b) || attr.Same(a, b)
 }
 
-// fieldIn returns the paths in an attribute that hold a field, none if the attribute does not hold it. If structs are in
-// a list or a map with keys, the path ends there.
+// fieldIn returns the paths in an attribute that hold a field, none if the attribute does not hold it. If structs are
+// in a list or a map with keys, the path ends there.
 func fieldIn(base *schema.Type, a *schema.Attribute, field codec.Row) [][]string {
 	if base.Go == any(field.Record) && field.Name == "" && a.Name == field.Attribute() {
 		return [][]string{nil} // of field.Named

@@ -27,7 +27,8 @@ var layers = []struct {
 		"cmd/itemize", "codegen", "internal/generator", "internal/advice/discover",
 	}},
 	{"what applications import", []string{
-		"large", "large/s3store", "large/compress", "migrate", "unique", "cost/record", "cost/forecast", "tables",
+		"large", "large/s3store", "large/compress", "migrate", "unique", "stream", "cost/record", "cost/forecast",
+			"tables",
 		"mapper", "mapper/mapperimpl", "query", "field", "tags", "internal/advice/trace",
 	}},
 	{"migration", []string{

@@ -17,6 +17,7 @@ CONSTANTS Workers, Records, MaxVersion, MaxCrashes,
           AfterHandler,     \* a checkpoint is saved after the handler has returned
           ParentFirst,      \* a shard is read when its parent is done
           ListedIsNotDone,  \* a listed parent without a lease is not done yet
+          ListingKnowsShard, \* nor one that an older listing than the shard itself lacks
           KeepsListed,      \* the lease of a shard that is done is kept while the shard is listed
           ReadsThenLists,   \* in a listing that has begun after the lease was read
           SinkCompares      \* the sink compares sequence numbers
@@ -32,7 +33,7 @@ Free == [version |-> 0, at |-> 0, began |-> 0]
 
 Init ==
   /\ lease = [s \in Shards |-> None]      \* version 0: there is no lease
-  /\ exists = {"P"}                       \* the shards that a listing shows
+  /\ exists = {}                          \* the shards that a listing shows
   /\ list = [w \in Workers |-> {}]        \* the last listing of a worker
   /\ known = [w \in Workers |-> {}]       \* the leases that it had read before that
   /\ seen = [w \in Workers |-> [s \in Shards |-> None]]  \* the leases as it has read them
@@ -46,6 +47,10 @@ Init ==
 Order(s, i) == IF s = "P" THEN i ELSE Records + i
 
 Versions == lease["P"].version + lease["C"].version
+
+Open == /\ exists = {}
+        /\ exists' = {"P"}
+        /\ UNCHANGED <<lease, list, known, seen, held, handled, sink, top, crashes, again>>
 
 Split == /\ exists = {"P"}
          /\ exists' = {"P", "C"}
@@ -76,16 +81,19 @@ Delete(w, s) ==
   /\ lease' = [lease EXCEPT ![s] = None]
   /\ UNCHANGED <<exists, list, known, seen, held, handled, sink, top, crashes, again>>
 
-Read(w) ==
-  /\ seen[w] # lease
-  /\ seen' = [seen EXCEPT ![w] = lease]
+(* A query of the leases is no snapshot: it reads each at another moment. *)
+Read(w, s) ==
+  /\ seen[w][s] # lease[s]
+  /\ seen' = [seen EXCEPT ![w][s] = lease[s]]
   /\ UNCHANGED <<lease, exists, list, known, held, handled, sink, top, crashes, again>>
 
 ParentDone(w, s) ==
   \/ s = "P"
   \/ ~ParentFirst
   \/ seen[w]["P"].done
-  \/ seen[w]["P"].version = 0 /\ (ListedIsNotDone => list[w] # {} /\ "P" \notin list[w])
+  \/ /\ seen[w]["P"].version = 0
+     /\ ListedIsNotDone => "P" \notin list[w]
+     /\ ListingKnowsShard => s \in list[w] \/ s \in known[w]
 
 Max(a, b) == IF a > b THEN a ELSE b
 
@@ -149,10 +157,10 @@ Die(w) ==
   /\ UNCHANGED <<lease, exists, handled, sink, top, again>>
 
 Next ==
-  \/ Split \/ Trim
+  \/ Open \/ Split \/ Trim
   \/ \E w \in Workers :
-       \/ List(w) \/ Read(w) \/ Die(w)
-       \/ \E s \in Shards : Insert(w, s) \/ Delete(w, s) \/ Take(w, s) \/ Begin(w, s) \/ Return(w, s) \/ Save(w, s)
+       \/ List(w) \/ Die(w)
+       \/ \E s \in Shards : Read(w, s) \/ Insert(w, s) \/ Delete(w, s) \/ Take(w, s) \/ Begin(w, s) \/ Return(w, s) \/ Save(w, s)
 
 Spec == Init /\ [][Next]_vars
 

@@ -222,6 +222,7 @@ streams() {
 	fails LeasesWithoutAfterHandler NothingLost
 	fails LeasesWithoutParentFirst ParentsFirst
 	fails LeasesWithoutListedIsNotDone ParentsFirst
+	fails LeasesWithoutListingKnowsShard ParentsFirst
 	fails LeasesWithoutKeepsListed NeverBack
 	fails LeasesWithoutReadsThenLists NeverBack
 	fails LeasesWithoutSinkCompares SinkIsNewest
