@@ -10,7 +10,7 @@
 (*   Every record behind which a checkpoint stands was handled. The first     *)
 (* record of C is handled after all of P. Checkpoints never go back. A sink   *)
 (* that compares sequence numbers never goes back either.                     *)
-EXTENDS Integers, FiniteSets
+EXTENDS Integers, FiniteSets, TLC
 
 CONSTANTS Workers, Records, MaxVersion, MaxCrashes,
           OnVersion,        \* leases are written on the version that was read
@@ -23,6 +23,9 @@ CONSTANTS Workers, Records, MaxVersion, MaxCrashes,
           SinkCompares      \* the sink compares sequence numbers
 
 Shards == {"P", "C"}
+
+(* The workers are alike: a state with two of them exchanged is the same. *)
+Symmetry == Permutations(Workers)
 
 VARIABLES lease, exists, list, known, seen, held, handled, sink, top, crashes, again
 

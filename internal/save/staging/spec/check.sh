@@ -330,6 +330,7 @@ faults)
 	holds RollbackMovers
 	holds RollbackRounds
 	holds UniqueFaults
+	holds LeasesFaults
 	;;
 updates) updates ;;
 expiry) expiry ;;
