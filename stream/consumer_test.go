@@ -111,7 +111,8 @@ func TestWorkersThatDieLoseNothing(t *testing.T) {
 		w := kit.Must(stream.NewConsumer(behind, cutStreams{streamClient(t), off}, table, own,
 			quick(t, stream.Leases(leases),
 				stream.Attempts(1_000_000, time.Millisecond, 10*time.Millisecond),
-				stream.OnError(func(error) {}))...))(t)
+				stream.Poll(50*time.Millisecond), stream.Interval(100*time.Millisecond),
+				stream.Failover(time.Second), stream.OnError(func(error) {}))...))(t)
 		ctx, cancel := context.WithCancel(all)
 		workers.Go(func() {
 			if err := w.Run(ctx); err != nil && ctx.Err() == nil {
