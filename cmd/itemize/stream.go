@@ -31,7 +31,7 @@ var streamHelp = map[string]help{
 	},
 	"drive": {
 		"stream drive", "",
-			"Let a running worker of a group handle its dead letters again. A letter that succeeds is " +
+		"Let a running worker of a group handle its dead letters again. A letter that succeeds is " +
 			"deleted.\nIt comes after later changes of its item.",
 		[]string{"stream drive -table users", "stream drive -table users -group search -leases prod-leases"},
 	},

@@ -20,12 +20,16 @@ func TestStreamCommands(t *testing.T) {
 		{"stream plan -shards 1000 -workers 3", exitOK, "1,000 shards, 3 workers: idle: 2160 WCU, "},
 		{"stream plan -shards -1", exitUsage, "pass at least 0 and 1"},
 		{"stream letters", exitUsage, "-table is missing"},
-		{"stream letters -endpoint URL -leases LEASES -table users", exitFaults,
-			"the group default of the table users: it does not exist"},
+		{
+			"stream letters -endpoint URL -leases LEASES -table users", exitFaults,
+			"the group default of the table users: it does not exist",
+		},
 		{"stream letters -endpoint URL -leases nosuch -table users", exitFaults, "create it with stream.LeaseTable"},
 		{"stream plan more", exitUsage, "unexpected argument more"},
-		{"stream drive -endpoint URL -leases LEASES -table users", exitFaults,
-			"the group default of the table users: it does not exist"},
+		{
+			"stream drive -endpoint URL -leases LEASES -table users", exitFaults,
+			"the group default of the table users: it does not exist",
+		},
 		{"stream letter", exitUsage, "did you mean stream letters?"},
 	} {
 		var out bytes.Buffer

@@ -36,8 +36,10 @@ func TestObserveStreamExportsEachNumber(t *testing.T) {
 	for _, m := range out.ScopeMetrics[0].Metrics {
 		names[m.Name] = true
 	}
-	for _, name := range []string{"shards", "lag", "last.age", "handled", "retries", "dead_letters", "trimmed",
-		"errors"} {
+	for _, name := range []string{
+		"shards", "lag", "last.age", "handled", "retries", "dead_letters", "trimmed",
+		"errors",
+	} {
 		if !names["itemize.stream."+name] {
 			t.Errorf("no metric itemize.stream.%s: %v", name, names)
 		}

@@ -67,7 +67,7 @@ func records(payload int) []streams.Record {
 	for i := range out {
 		keys := map[string]streams.AttributeValue{
 			"PK": &streams.AttributeValueMemberS{Value: "POST#" + strconv.Itoa(i)},
-				"SK": &streams.AttributeValueMemberS{Value: "POST"},
+			"SK": &streams.AttributeValueMemberS{Value: "POST"},
 		}
 		image := func(n int) map[string]streams.AttributeValue {
 			return map[string]streams.AttributeValue{

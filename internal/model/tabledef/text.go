@@ -175,8 +175,10 @@ func Terraform(tables []*Table, mappings []Mapping) string {
 // terraformMapping writes a mapping and the queue of its failures. name is the resource of the table.
 func terraformMapping(b *strings.Builder, m Mapping, name string) {
 	fmt.Fprintf(b, "\nvariable %q {\n", name+"_function")
-	settings(b, "  ", [][2]string{{"type", "string"}, {"description",
-		naming.HCL("The name or the ARN of the function")}})
+	settings(b, "  ", [][2]string{{"type", "string"}, {
+		"description",
+		naming.HCL("The name or the ARN of the function"),
+	}})
 	b.WriteString("}\n\n")
 	for _, n := range m.Notes {
 		fmt.Fprintf(b, "# %s\n", n)

@@ -28,7 +28,7 @@ var layers = []struct {
 	}},
 	{"what applications import", []string{
 		"large", "large/s3store", "large/compress", "migrate", "unique", "stream", "cost/record", "cost/forecast",
-			"tables",
+		"tables",
 		"mapper", "mapper/mapperimpl", "query", "field", "tags", "internal/advice/trace",
 	}},
 	{"migration", []string{
