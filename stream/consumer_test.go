@@ -16,17 +16,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/engines"
 	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/stream"
 )
 
-// quick are options for tests, which do not wait for seconds.
+// failover is how long workers of a test are watched. DynamoDB Local on a busy machine takes a second for a request.
+func failover(t testing.TB) time.Duration {
+	t.Helper()
+	if testengine.Start(t).Name == engines.Dynoxide {
+		return 500 * time.Millisecond
+	}
+	return 4 * time.Second
+}
+
+// quick are options for tests, which do not wait for many seconds.
 func quick(t testing.TB, more ...stream.ConsumerOption) []stream.ConsumerOption {
 	return append([]stream.ConsumerOption{
-		stream.Interval(20 * time.Millisecond), stream.Failover(200 * time.Millisecond),
-		stream.Poll(5 * time.Millisecond),
+		stream.Interval(failover(t) / 15), stream.Failover(failover(t)), stream.Poll(5 * time.Millisecond),
 		stream.Discover(100 * time.Millisecond), stream.Attempts(3, time.Millisecond, 2*time.Millisecond),
 		stream.OnError(func(err error) { t.Log(err) }),
 	}, more...)
@@ -35,7 +44,7 @@ func quick(t testing.TB, more ...stream.ConsumerOption) []stream.ConsumerOption 
 // until waits for a condition.
 func until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(60 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("timeout: %s", what)
 		}
@@ -111,8 +120,7 @@ func TestWorkersThatDieLoseNothing(t *testing.T) {
 		w := kit.Must(stream.NewConsumer(behind, cutStreams{streamClient(t), off}, table, own,
 			quick(t, stream.Leases(leases),
 				stream.Attempts(1_000_000, time.Millisecond, 10*time.Millisecond),
-				stream.Poll(50*time.Millisecond), stream.Interval(100*time.Millisecond),
-				stream.Failover(time.Second), stream.OnError(func(error) {}))...))(t)
+				stream.Poll(50*time.Millisecond), stream.OnError(func(error) {}))...))(t)
 		ctx, cancel := context.WithCancel(all)
 		workers.Go(func() {
 			if err := w.Run(ctx); err != nil && ctx.Err() == nil {

@@ -246,7 +246,7 @@ func TestCheckpointsFollowTheHandler(t *testing.T) {
 	counters, r := map[string]int{}, rand.New(rand.NewPCG(1, 1))
 	w.writes(counters, r, 30)
 	<-in
-	time.Sleep(100 * time.Millisecond) // several intervals, in which it could save
+	time.Sleep(failover(t) / 3) // several intervals, in which it could save
 	first.kill()
 	close(out)
 	w.begin()
@@ -473,7 +473,7 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 					workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), w.begin())
 				case 6:
 					m.cut.set(true)
-					time.AfterFunc(time.Duration(r.IntN(400))*time.Millisecond, func() { m.cut.set(false) })
+					time.AfterFunc(time.Duration(r.Int64N(int64(2*failover(t)))), func() { m.cut.set(false) })
 				default:
 					w.writes(counters, r, 1+r.IntN(20))
 				}

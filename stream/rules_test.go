@@ -159,7 +159,7 @@ func TestLeavingWorkersBeat(t *testing.T) {
 	var early atomic.Int64
 	second := w.beginWith(func(context.Context, *stream.Change[kit.Account]) error { early.Add(1); return nil })
 	first.leave()
-	time.Sleep(600 * time.Millisecond) // three failovers
+	time.Sleep(3 * failover(t))
 	if n := early.Load(); n != 0 || second.Stats().Shards != 0 {
 		t.Errorf("another worker has handled %d changes", n)
 	}
@@ -180,9 +180,9 @@ func TestReplacedWorkersStop(t *testing.T) {
 	w.beginWith(func(context.Context, *stream.Change[kit.Account]) error { second.Add(1); return nil })
 	time.Sleep(100 * time.Millisecond)
 	a.cut.set(true)
-	time.Sleep(500 * time.Millisecond)
+	time.Sleep(5 * failover(t) / 2)
 	a.cut.set(false)
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(3 * failover(t) / 2)
 	before := first.Load()
 	for n := range 5 {
 		w.write("b", n+1)
