@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -70,7 +71,7 @@ type Change[T any] struct {
 	// Record is the record. Its ID identifies it, so that a handler can store that it has handled it.
 	Record *Record
 
-	images *mapper.ItemChange[T]
+	images mapper.ItemChange[T]
 }
 
 // Changed reports whether a field has another value after the change, or a value only before or after it. Pass
@@ -78,7 +79,7 @@ type Change[T any] struct {
 // element). With several it reports whether one of them has changed. Fields of other items have not.
 // In a snapshot all fields have changed.
 func (c *Change[T]) Changed(fields ...field.Handle) bool {
-	return c.images == nil || c.images.Changed(fields...)
+	return c.Snapshot || c.images.Changed(fields...)
 }
 
 // Position is the sequence number with 40 digits, so that positions can be compared as text: an idempotent handler
@@ -138,28 +139,26 @@ func (r *route[T]) table(name string) *item.Table {
 	return r.model.TableNamed(name)
 }
 
-func (r *route[T]) changes(rec *Record, ended *deletions) (calls []func(context.Context) error, matched bool,
-	err error,
-) {
+func (r *route[T]) changes(rec *Record, ended *deletions, calls *[]func(context.Context) error) (matched bool, err error) {
 	var options []mapper.DecodeOption
 	if rec.Table != "" {
 		options = append(options, mapper.InTable(rec.Table))
 	}
 	images, err := r.mapper.DecodeChange(rec.Old, rec.New, options...)
 	if err != nil {
-		return nil, true, err
+		return true, err
 	}
 	old, now := ofModel(images.Old), ofModel(images.New)
 	if old == nil && now == nil {
-		return nil, false, nil
+		return false, nil
 	}
 	if old != nil && now != nil && replaced(old, now) {
-		r.add(&calls, rec, ended, images, piece[T]{old: old, expired: old.State == "expired"})
-		r.add(&calls, rec, ended, images, piece[T]{now: now})
+		r.add(calls, rec, ended, images, piece[T]{old: old, expired: old.State == "expired"})
+		r.add(calls, rec, ended, images, piece[T]{now: now})
 	} else {
-		r.add(&calls, rec, ended, images, piece[T]{old, now, rec.Expired})
+		r.add(calls, rec, ended, images, piece[T]{old, now, rec.Expired})
 	}
-	return calls, true, nil
+	return true, nil
 }
 
 // ofModel returns an item if it is one of the model, otherwise nil.
@@ -192,10 +191,7 @@ func (r *route[T]) add(calls *[]func(context.Context) error, rec *Record, ended 
 ) {
 	old, now := p.old, p.now
 	entity, event := events(old, now, p.expired)
-	either := now
-	if now == nil {
-		either = old
-	}
+	either := cmp.Or(now, old)
 	if either.Root && !exists(now) && old != nil {
 		ended.add(old.Incarnation)
 	}
@@ -203,30 +199,34 @@ func (r *route[T]) add(calls *[]func(context.Context) error, rec *Record, ended 
 	if entity == None && event == None || leftover || event == Changed && !r.differs(rec) {
 		return
 	}
-	c := &Change[T]{
-		EntityEvent: entity, ItemEvent: event, Entity: either.Entity, Key: either.Key, Field: either.Field,
-		Root: either.Root, External: either.External, Incarnation: either.Incarnation,
-		Time: rec.Time, SequenceNumber: rec.SequenceNumber, Record: rec,
-	}
+	// Each attempt has a new Change: a handler that has failed may have changed the one that it had.
+	*calls = append(*calls, func(ctx context.Context) error {
+		c := &Change[T]{
+			EntityEvent: entity, ItemEvent: event, Entity: either.Entity, Key: either.Key, Field: either.Field,
+			Root: either.Root, External: either.External, Incarnation: either.Incarnation,
+			Time: rec.Time, SequenceNumber: rec.SequenceNumber, Record: rec, images: *images,
+		}
+		c.show(old, now)
+		return r.call(ctx, c)
+	})
+}
+
+// show sets the values of what a change shows, of a record that can show two.
+func (c *Change[T]) show(old, now *mapper.Decoded[T]) {
 	if exists(old) || old != nil && !old.Root {
 		c.Old = old.Value
+	} else {
+		c.images.Old = nil
 	}
 	if exists(now) || now != nil && !now.Root {
 		c.New = now.Value
+	} else {
+		c.images.New = nil
 	}
-	shown := *images // what this change shows, of a record that can show two
-	if c.Old == nil {
-		shown.Old = nil
-	}
-	if c.New == nil {
-		shown.New = nil
-	}
-	c.images = &shown
-	if entity == Deleted && old.Incarnation != nil {
+	if c.EntityEvent == Deleted && old.Incarnation != nil {
 		b := item.MovedIncarnation(&types.AttributeValueMemberB{Value: old.Incarnation})
 		c.Moved = b.(*types.AttributeValueMemberB).Value
 	}
-	*calls = append(*calls, func(ctx context.Context) error { return r.call(ctx, c) })
 }
 
 // events returns what a change from old to now means.
@@ -273,7 +273,7 @@ func (r *route[T]) differs(rec *Record) bool {
 		return name == e.Version || name == e.State || name == e.Incarnation || name == e.Moved
 	}
 	for name, v := range rec.New {
-		if !attr.Same(v, rec.Old[name]) && !own(name) {
+		if !own(name) && !attr.Same(v, rec.Old[name]) {
 			return true
 		}
 	}
@@ -286,8 +286,7 @@ func (r *route[T]) differs(rec *Record) bool {
 }
 
 // call calls the handler.
-func (r *route[T]) call(ctx context.Context, of *Change[T]) error {
-	c := *of // an attempt does not show what an earlier one has loaded, or a handler has changed
+func (r *route[T]) call(ctx context.Context, c *Change[T]) error {
 	if r.settings.whole && c.EntityEvent != Deleted && c.EntityEvent != Expired {
 		e, err := r.load(ctx, c.Entity)
 		if err != nil {
@@ -300,7 +299,7 @@ func (r *route[T]) call(ctx context.Context, of *Change[T]) error {
 			return nil
 		}
 	}
-	return r.handler(ctx, &c)
+	return r.handler(ctx, c)
 }
 
 // load loads an entity, nil for one that does not exist.

@@ -123,7 +123,7 @@ func (f *Function) dispatch(ctx context.Context, records []eventRecord) []failed
 	for i := range records {
 		keys[i] = f.router.orderOf(&records[i].Record)
 	}
-	inOrder(context.WithoutCancel(ctx), make(chan struct{}, max(f.parallel, 1)), keys, func(i int) bool {
+	inOrder(context.WithoutCancel(ctx), max(f.parallel, 1), keys, func(i int) bool {
 		rec := &records[i]
 		if rec.err == nil {
 			rec.err = f.router.handle(ctx, &rec.Record, &f.deleted)

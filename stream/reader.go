@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -304,7 +305,8 @@ func (r *reader) handle(records []streams.Record) bool {
 	}
 	r.since.Store(time.Now().UnixNano())
 	defer r.since.Store(0)
-	inOrder(r.reading, c.handlers, keys, func(i int) bool {
+	// Records are decoded on all processors, and a handler that waits for its next attempt does not hold its slot.
+	inOrder(r.reading, max(cap(c.handlers), runtime.GOMAXPROCS(0)), keys, func(i int) bool {
 		done[i] = r.record(&records[i])
 		return done[i]
 	})
@@ -403,8 +405,14 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 	attempts := 0
 	if err == nil {
 		for pause := s.least; ; pause = min(2*pause, s.most) {
+			select {
+			case r.w.c.handlers <- struct{}{}:
+			case <-r.reading.Done():
+				return false
+			}
 			attempts++
 			err = run(r.handling, calls)
+			<-r.w.c.handlers
 			if err == nil {
 				return true
 			}
@@ -434,7 +442,7 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 	for pause := s.least; ; pause = min(2*pause, s.most) {
 		var err error
 		if s.letters != nil {
-			err = s.letters(r.handling, l)
+			err = run(r.handling, []func(context.Context) error{func(ctx context.Context) error { return s.letters(ctx, l) }})
 		} else {
 			err = r.w.c.store.put(r.handling, l, rec.Expired, s.values)
 		}

@@ -26,8 +26,8 @@ type Router struct {
 type routed interface {
 	// table returns the table of the model with a real name, nil for none.
 	table(name string) *item.Table
-	// changes returns the calls of the handler for a record, and whether the record is one of the model.
-	changes(rec *Record, ended *deletions) (calls []func(context.Context) error, matched bool, err error)
+	// changes adds the calls of the handler for a record, and reports whether the record is one of the model.
+	changes(rec *Record, ended *deletions, calls *[]func(context.Context) error) (matched bool, err error)
 	// snapshot scans the tables of the model. It calls show with the keys of each entity and the call of the handler,
 	// or the error of an entity that cannot be decoded, until that returns false.
 	snapshot(ctx context.Context, table string, show func(*Record, func(context.Context) error, error) bool) error
@@ -87,11 +87,11 @@ func (r *Router) calls(rec *Record, ended *deletions) (calls []func(context.Cont
 		if rec.Table != "" && route.table(rec.Table) == nil {
 			continue
 		}
-		more, matched, err := route.changes(rec, ended)
+		matched, err := route.changes(rec, ended, &calls)
 		if err != nil {
 			return nil, err
 		}
-		calls, some = append(calls, more...), some || matched
+		some = some || matched
 	}
 	if !some && r.unmatched != nil {
 		calls = append(calls, func(ctx context.Context) error { return r.unmatched(ctx, rec) })
@@ -114,17 +114,20 @@ func (r *Router) check(rec *Record) error {
 
 // run calls functions until one fails.
 func run(ctx context.Context, calls []func(context.Context) error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{v, debug.Stack()}
-		}
-	}()
+	defer recovered(&err)
 	for _, call := range calls {
 		if err := call(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// recovered, deferred, makes an error of a panic.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{v, debug.Stack()}
+	}
 }
 
 // PanicError is the panic of a handler.
@@ -184,9 +187,9 @@ func (r *Router) orderOf(rec *Record) string {
 	return rec.Table + "\x00" + string(attr.Hash(rec.Keys))
 }
 
-// inOrder calls a function for the numbers of some keys: in the order of each key, until it returns false. Several keys
-// have their turns at the same time, each with a slot. It begins nothing more when the context has ended.
-func inOrder(ctx context.Context, slots chan struct{}, keys []string, each func(i int) bool) {
+// inOrder calls a function for the numbers of some keys: in the order of each key, until it returns false. So many
+// keys at most have their turns at the same time. It begins nothing more when the context has ended.
+func inOrder(ctx context.Context, workers int, keys []string, each func(i int) bool) {
 	firsts, next, last := []int(nil), make([]int, len(keys)), make(map[string]int, len(keys))
 	for i, key := range keys {
 		if l, ok := last[key]; ok {
@@ -198,31 +201,17 @@ func inOrder(ctx context.Context, slots chan struct{}, keys []string, each func(
 	}
 	var taken atomic.Int64
 	work := func() {
-		for {
-			select {
-			case slots <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-			n := int(taken.Add(1)) - 1
-			if n < len(firsts) {
-				for i := firsts[n]; ctx.Err() == nil && each(i) && next[i] > 0; {
-					i = next[i]
-				}
-			}
-			<-slots
-			if n >= len(firsts)-1 {
-				return
+		for n := int(taken.Add(1)) - 1; n < len(firsts); n = int(taken.Add(1)) - 1 {
+			for i := firsts[n]; ctx.Err() == nil && each(i) && next[i] > 0; {
+				i = next[i]
 			}
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(cap(slots), len(firsts)) - 1 {
+	for range min(workers, len(firsts)) - 1 {
 		wg.Go(work)
 	}
-	if len(firsts) > 0 {
-		work()
-	}
+	work()
 	wg.Wait()
 }
 

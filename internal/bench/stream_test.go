@@ -73,7 +73,8 @@ func records(payload int) []streams.Record {
 			return map[string]streams.AttributeValue{
 				"PK": keys["PK"], "SK": keys["SK"], "Text": &streams.AttributeValueMemberS{Value: strings.Repeat("x",
 					payload)},
-				"N": &streams.AttributeValueMemberN{Value: strconv.Itoa(n)},
+				"N":  &streams.AttributeValueMemberN{Value: strconv.Itoa(n)},
+				"_v": &streams.AttributeValueMemberB{Value: fmt.Appendf(nil, "%08d", n)},
 			}
 		}
 		out[i] = streams.Record{EventID: aws.String(strconv.Itoa(i)), Dynamodb: &streams.StreamRecord{

@@ -10,6 +10,9 @@ const MaxDigits = 38
 // zeros. 1, 1.0 and 10E-1 are all "1". ok is false if s is no number, or if DynamoDB refuses it: more
 // than 38 significant digits, or a magnitude outside 1E-130 to 9.99...E+125.
 func Canonical(s string) (text string, ok bool) {
+	if plain(s) {
+		return s, true
+	}
 	neg, digits, exp, ok := Decimal(s)
 	if !ok {
 		return "", false
@@ -102,6 +105,23 @@ func exponent(s string) (n int, ok bool) {
 func AllDigits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// plain reports whether a text is an integer in its canonical form.
+func plain(s string) bool {
+	if s == "0" {
+		return true
+	}
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || len(digits) > MaxDigits || digits[0] == '0' {
+		return false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
 			return false
 		}
 	}
