@@ -67,7 +67,7 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 	v := new(T)
 	d, err := m.get().decodeItem(attributes, v, options)
 	if err != nil {
-		return nil, err
+		return nil, m.get().public(err)
 	}
 	out := &Decoded[T]{Key: keyOf(d.Place), State: d.State, Incarnation: d.Incarnation(), item: d}
 	if !d.OfModel() {
@@ -112,7 +112,11 @@ func (c *ItemChange[T]) Changed(fields ...field.Handle) bool {
 		if f == nil {
 			panic("mapper: Changed got a nil handle: pass one of generated code, such as UserFields.Email")
 		}
-		if c.model.Changed(c.Old.identified(), c.New.identified(), door.Field.Row(f)) {
+		row := door.Field.Row(f)
+		if !c.model.HasStruct(row) {
+			panic(c.model.Errorf("Changed got a handle of another model, %s: pass one of this model, or of a struct in it", row).Error())
+		}
+		if c.model.Changed(c.Old.identified(), c.New.identified(), row) {
 			return true
 		}
 	}

@@ -31,6 +31,7 @@ func init() {
 	}
 	door.Mapper.Detach = func(e any) { e.(interface{ detach() }).detach() }
 	door.Mapper.Incarnation = func(e any) []byte { return e.(interface{ incarnation() []byte }).incarnation() }
+	door.Mapper.OnPage = func(f func()) any { return scanFunc(func(s *scanSettings) { s.page = f }) }
 	door.Mapper.Throttled = throttled
 	door.Mapper.Engine = func(m any) door.Engine { return engineOf(m) }
 	door.Mapper.EngineOf = func(c any, e *schema.Entity, o any) (door.Engine, *model.Model, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/large/extern"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read/search"
 	"github.com/itemize/itemize/internal/request"
@@ -23,6 +24,7 @@ type scanSettings struct {
 	rate     request.Rate
 	strays   func(Stray)
 	invalid  func(Invalid)
+	page     func()
 }
 
 type scanFunc func(*scanSettings)
@@ -54,7 +56,8 @@ func OnInvalid(report func(Invalid)) ScanOption {
 	return scanFunc(func(s *scanSettings) { s.invalid = report })
 }
 
-// Invalid is an entity with a stored value that does not fit its field: a *StoredValueError.
+// Invalid is an entity with a stored value that does not fit its field (*StoredValueError), or with a large value that is
+// damaged (large.ErrCorrupt).
 type Invalid struct {
 	// Table and Key are those of its root item.
 	Table string
@@ -102,7 +105,7 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 			e := &Entity[T]{}
 			s, err := m.get().decodeFound(ctx, f, &e.Value, &t)
 			err = m.get().public(err)
-			if settings.invalid != nil && errors.As(err, new(*StoredValueError)) {
+			if settings.invalid != nil && (errors.As(err, new(*StoredValueError)) || errors.Is(err, extern.ErrCorrupt)) {
 				at := f.RootPlace()
 				settings.invalid(Invalid{at.Table.Name, at.Key(), err})
 				return true
@@ -133,7 +136,7 @@ func (g *engine) scan(ctx context.Context, s *scanSettings, t *draft, give func(
 	case s.rate.Check() != nil:
 		return g.model.Errorf("ReadRate is %w", s.rate.Check())
 	}
-	o := search.ScanOptions{Strong: s.Strong, Segments: max(s.segments, 1), Rate: s.rate.Limiter(1)}
+	o := search.ScanOptions{Strong: s.Strong, Segments: max(s.segments, 1), Rate: s.rate.Limiter(1), Page: s.page}
 	if s.strays != nil {
 		o.Stray = func(x search.Stray) { s.strays(g.strayOf(x)) }
 	}

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/mapper"
@@ -29,6 +32,8 @@ type Client interface {
 
 // Streams is the client of change streams. *dynamodbstreams.Client is one.
 type Streams interface {
+	ListStreams(context.Context, *dynamodbstreams.ListStreamsInput,
+		...func(*dynamodbstreams.Options)) (*dynamodbstreams.ListStreamsOutput, error)
 	DescribeStream(context.Context, *dynamodbstreams.DescribeStreamInput,
 		...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error)
 	GetShardIterator(context.Context, *dynamodbstreams.GetShardIteratorInput,
@@ -49,6 +54,7 @@ type Consumer struct {
 	handlers chan struct{} // a slot for each call of a handler
 	batches  chan struct{} // a slot for each answer in memory
 	deleted  deletions
+	running  atomic.Bool
 
 	stats stats
 }
@@ -63,6 +69,7 @@ type settings struct {
 	rate               request.Rate
 	parallel, memory   int
 	attempts           int
+	timeout            time.Duration
 	least, most        time.Duration
 	values, snapshot   bool
 	letters            func(context.Context, *Letter) error
@@ -120,6 +127,10 @@ func Attempts(n int, least, most time.Duration) ConsumerOption {
 	return func(s *settings) { s.attempts, s.least, s.most = n, least, most }
 }
 
+// Timeout is how long a call of a handler may take, until its context ends. A handler that obeys its context fails then,
+// and is called again. The default is no limit: calls of more than a minute are reported (*SlowError).
+func Timeout(d time.Duration) ConsumerOption { return func(s *settings) { s.timeout = d } }
+
 // Grace is how long running handlers may take after Run's context has ended. Then their own context ends. The default
 // is 30 seconds.
 func Grace(d time.Duration) ConsumerOption { return func(s *settings) { s.grace = d } }
@@ -155,6 +166,14 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,255}$`)
 func NewConsumer(client Client, streams Streams, table string, r *Router, options ...ConsumerOption) (*Consumer,
 	error,
 ) {
+	c, err := newConsumer(client, streams, table, r, options)
+	if err != nil {
+		return nil, fmt.Errorf("stream.NewConsumer: %w", err)
+	}
+	return c, nil
+}
+
+func newConsumer(client Client, streams Streams, table string, r *Router, options []ConsumerOption) (*Consumer, error) {
 	s := settings{
 		leases: "stream-leases", group: "default", interval: 5 * time.Second, discover: time.Minute, poll: time.Second,
 		grace: 30 * time.Second, parallel: 16, memory: 32, attempts: 10, least: 100 * time.Millisecond,
@@ -170,7 +189,7 @@ func NewConsumer(client Client, streams Streams, table string, r *Router, option
 		s.failover = 6 * s.interval
 	}
 	if err := s.check(client, streams, table, r); err != nil {
-		return nil, fmt.Errorf("stream.NewConsumer: %w", err)
+		return nil, err
 	}
 	c := &Consumer{streams: streams, client: client, table: table, router: r, settings: s, limiter: s.rate.Limiter(1)}
 	c.handlers, c.batches = make(chan struct{}, s.parallel), make(chan struct{}, s.memory)
@@ -185,9 +204,6 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 		value int64
 		shown any
 	}{
-		{"Interval", int64(s.interval), s.interval},
-		{"Discover", int64(s.discover), s.discover},
-		{"Poll", int64(s.poll), s.poll},
 		{"Handlers", int64(s.parallel), s.parallel},
 		{"Batches", int64(s.memory), s.memory},
 		{"Attempts", int64(s.attempts), s.attempts},
@@ -195,6 +211,14 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 	} {
 		if o.value <= 0 {
 			return fmt.Errorf("%s(%v): pass more than 0, or leave out the option for its default", o.name, o.shown)
+		}
+	}
+	for _, o := range []struct {
+		name  string
+		value time.Duration
+	}{{"Interval", s.interval}, {"Failover", s.failover}, {"Discover", s.discover}, {"Poll", s.poll}, {"Timeout", s.timeout}} {
+		if o.value < time.Millisecond && !(o.name == "Timeout" && o.value == 0) {
+			return fmt.Errorf("%s(%v): pass a millisecond or more, such as 5*time.Second", o.name, o.value)
 		}
 	}
 	switch {
@@ -205,7 +229,7 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 	case r == nil:
 		return errors.New("the router is nil: make it with stream.NewRouter")
 	case !validName.MatchString(table):
-		return fmt.Errorf("table %q: pass the name of a table", table)
+		return fmt.Errorf("table %q: pass the name of a table, which is no ARN", table)
 	case !validName.MatchString(s.group):
 		return fmt.Errorf("group %q: use up to 255 letters, digits, '_', '.' and '-'", s.group)
 	case !validName.MatchString(s.leases):
@@ -220,6 +244,10 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 		return fmt.Errorf("Grace(%v): pass 0 or more", s.grace)
 	case s.most < s.least:
 		return errors.New("the longest pause of Attempts is less than the shortest: exchange them")
+	case s.snapshot && !s.from.IsZero():
+		return errors.New("From and WithSnapshot: a snapshot begins at its own time: leave out From")
+	case time.Until(s.from) > margin:
+		return errors.New("From is in the future, so that earlier changes would not be handled: pass a time that has passed")
 	case s.own && s.letters == nil:
 		return errors.New("the function of DeadLetters is nil: leave out the option for the table of leases")
 	case s.failed == nil:
@@ -253,9 +281,14 @@ func LeaseTable(name string) *dynamodb.CreateTableInput {
 }
 
 // DeleteGroup deletes the leases of a consumer group, so that it begins again, or another group can read the stream.
-// Its workers must have stopped. Dead letters stay. leases is the table of leases, table that of the stream.
+// It refuses while a worker is running. If a worker has died, it waits for the failover time. If it fails, call it
+// again: until then no worker of the group can begin. Dead letters stay. leases is the table of leases, table that of
+// the stream.
 func DeleteGroup(ctx context.Context, client mapper.Client, leases, table, groupName string) error {
 	s, err := groupOf(ctx, client, leases, table, groupName)
+	if err == nil {
+		err = s.quiet(ctx, table, groupName)
+	}
 	if err == nil {
 		err = ofLeases(leases, s.delete(ctx, table, groupName))
 	}
@@ -264,8 +297,13 @@ func DeleteGroup(ctx context.Context, client mapper.Client, leases, table, group
 
 // ofLeases names the table of leases in an error.
 func ofLeases(table string, err error) error {
-	if err == nil {
+	var refused smithy.APIError
+	switch {
+	case err == nil:
 		return nil
+	case !errors.As(err, &refused) || refused.ErrorCode() != "ResourceNotFoundException" &&
+		refused.ErrorCode() != "ValidationException":
+		return fmt.Errorf("stream: the table of leases %s: %w", table, err)
 	}
 	return fmt.Errorf("stream: the table of leases %s: it needs the keys PK and SK of the type S: create it with "+
 		"stream.LeaseTable, or name another one (stream.Leases): %w", table, err)
@@ -276,21 +314,25 @@ const margin = 5 * time.Minute
 
 // Run reads the stream until the context ends. Then it lets running handlers return, saves how far it came, gives its
 // leases to the other workers, and returns nil. An error means that it could not begin: the table has no stream, the
-// stream lacks images, or two other groups read it.
+// stream lacks images, or two other groups read it. Or the group was deleted.
 func (c *Consumer) Run(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("Consumer.Run: the context is nil: pass context.Background(), or one that ends with the " +
 			"program")
 	}
+	if !c.running.CompareAndSwap(false, true) {
+		return errors.New("Consumer.Run: it is running: make another consumer with stream.NewConsumer")
+	}
+	defer c.running.Store(false)
 	_, err := c.streamARN(ctx)
-	from := c.settings.from
-	if c.settings.snapshot && from.IsZero() {
-		from = time.Now().Add(-margin)
+	first := group{From: c.settings.from, Snapshot: c.settings.snapshot}
+	if first.Snapshot {
+		first.From, first.Models = time.Now().Add(-margin), c.router.models(c.table)
 	}
 	var g *mapper.Entity[group]
 	if err == nil {
-		g, err = c.store.join(ctx, c.table, c.settings.group, group{From: from, Snapshot: c.settings.snapshot})
-		if err != nil && !errors.As(err, new(*TooManyGroupsError)) {
+		g, err = c.store.join(ctx, c.table, c.settings.group, first)
+		if err != nil && !errors.As(err, new(*TooManyGroupsError)) && !errors.As(err, new(*deletedError)) {
 			err = ofLeases(c.settings.leases, err)
 		}
 	}
@@ -305,8 +347,16 @@ func (c *Consumer) Run(ctx context.Context) error {
 			"WithSnapshot has "+
 			"no effect: use a new group, or delete it with stream.DeleteGroup", c.table, c.settings.group))
 	}
+	for _, name := range first.Models {
+		if g.Value.Snapshot && !slices.Contains(g.Value.Models, name) {
+			c.settings.failed(fmt.Errorf("stream of the table %s: the snapshot of the group %s did not show the entities "+
+				"with the keys %s, which have a handler since: use a new group, or delete it with stream.DeleteGroup",
+				c.table, c.settings.group, name))
+		}
+	}
 	w := &work{
-		c: c, id: rand.Text(), from: g.Value.From, snapshot: g.Value.Snapshot, watched: map[string]watch{},
+		c: c, id: rand.Text(), of: g, from: g.Value.From, snapshot: g.Value.Snapshot, watched: map[string]watched{},
+		over: make(chan error, 1),
 		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery),
 		hurry: make(chan struct{}, 1),
 	}
@@ -336,23 +386,25 @@ func (c *Consumer) streamARN(ctx context.Context) (string, error) {
 type work struct {
 	c          *Consumer
 	id         string
+	of         *mapper.Entity[group] // that of the goroutine that lists shards
+	over       chan error
 	from       time.Time
 	snapshot   bool
-	watched    map[string]watch
+	watched    map[string]watched
 	last       *discovery // nil before the first
 	ended      chan *reader
 	discovered chan discovery
 	hurry      chan struct{}
 	group      sync.WaitGroup
 
-	mu   sync.Mutex // of the next two
+	mu   sync.Mutex // of the next three
 	held map[string]*reader
-	// beaten is when the last beat that succeeded had begun.
-	beaten time.Time
+	// beaten is when the last beat that succeeded had begun. Until away the worker has no leases and does not beat.
+	beaten, away time.Time
 }
 
-// watch is the counter of another worker, and when this worker has seen it grow.
-type watch struct {
+// watched is the counter of another worker, -1 for none, and when this worker has seen it change.
+type watched struct {
 	beat int
 	at   time.Time
 }
@@ -365,6 +417,7 @@ func (w *work) run(ctx context.Context) error {
 	defer still()
 	defer cancel()
 	w.group.Go(func() { w.beat(beating) })
+	w.group.Go(func() { w.fencing(beating) })
 	w.group.Go(func() { w.discovering(background) })
 	tick := time.NewTicker(s.interval)
 	defer tick.Stop()
@@ -375,6 +428,11 @@ func (w *work) run(ctx context.Context) error {
 			w.stop()
 			still()
 			return nil
+		case err := <-w.over:
+			cancel()
+			w.stop()
+			still()
+			return err
 		case r := <-w.ended:
 			w.forget(r)
 			if r.outcome == finished {
@@ -415,7 +473,9 @@ func (w *work) listSoon() {
 func (w *work) report(err error) {
 	if err != nil {
 		w.c.stats.failed()
-		w.c.settings.failed(err)
+		if panicked := guarded(func() error { w.c.settings.failed(err); return nil }); panicked != nil {
+			slog.Error("change stream: the function of OnError failed", "err", err, "failure", panicked)
+		}
 	}
 }
 
@@ -432,16 +492,25 @@ func (w *work) beat(ctx context.Context) {
 	var own *mapper.Entity[worker]
 	for {
 		begun := time.Now()
-		w.fence(begun)
+		if w.isAway(begun) {
+			if own != nil {
+				_, err := st.workers.DeleteByKey(ctx, st.workers.Key(st.name, w.id))
+				w.reportIn(ctx, missingIsFine(err))
+				own = nil
+			}
+			if !sleep(ctx, s.interval) {
+				break
+			}
+			continue
+		}
 		limited, cancel := context.WithTimeout(ctx, s.failover)
 		if own == nil {
-			own = st.workers.New(worker{Name: st.name, ID: w.id})
+			own = st.workers.New(worker{Name: st.name, ID: w.id, Failover: s.failover.Milliseconds()})
 		}
 		own.Value.Beat++
 		_, err := st.workers.Save(limited, own)
 		switch {
 		case err == nil:
-			w.fence(begun)
 			w.mu.Lock()
 			w.beaten = begun
 			w.mu.Unlock()
@@ -461,46 +530,75 @@ func (w *work) beat(ctx context.Context) {
 	w.report(missingIsFine(err))
 }
 
-// fence abandons all readers if the last beat is too old at a time: other workers may have taken their leases.
-func (w *work) fence(now time.Time) {
+// late reports whether the last beat is so old that other workers may have taken the leases, by either of two clocks:
+// one of them stands still while a machine sleeps.
+func (w *work) late(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now.Sub(w.beaten) > w.c.settings.failover {
-		for _, r := range w.held {
-			r.abandon()
+	failover := w.c.settings.failover
+	return now.Sub(w.beaten) > failover || now.Round(0).Sub(w.beaten.Round(0)) > failover
+}
+
+// fencing abandons all readers as soon as the last beat is too old.
+func (w *work) fencing(ctx context.Context) {
+	s := &w.c.settings
+	for wait := s.interval; sleep(ctx, wait); {
+		now := time.Now()
+		wait = s.interval / 10
+		late := w.late(now)
+		w.mu.Lock()
+		if late {
+			for _, r := range w.held {
+				r.abandon()
+			}
+		} else {
+			wait = max(s.failover-now.Sub(w.beaten), time.Millisecond)
 		}
+		w.mu.Unlock()
 	}
+}
+
+// isAway reports whether the worker has left its shards to the others for a time.
+func (w *work) isAway(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return now.Before(w.away)
 }
 
 // coordinate watches the other workers, and takes or gives up leases.
 func (w *work) coordinate(ctx context.Context) {
-	w.mu.Lock()
-	beaten := w.beaten
-	w.mu.Unlock()
-	if time.Since(beaten) > w.c.settings.failover {
+	now := time.Now()
+	if w.late(now) || w.isAway(now) {
 		return // others do not see this worker
 	}
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, w.c.settings.failover)
 	defer cancel()
-	alive, err := w.alive(ctx)
-	if err != nil {
-		w.reportIn(parent, fmt.Errorf("read the workers: %w", err))
-		return
-	}
+	// The workers are read after the leases: so each owner was a worker before.
 	leases, err := w.c.store.all(ctx)
 	if err != nil {
 		w.reportIn(parent, fmt.Errorf("read the leases: %w", err))
 		return
 	}
+	alive, owners, err := w.alive(ctx, leases)
+	if err != nil {
+		w.reportIn(parent, fmt.Errorf("read the workers: %w", err))
+		return
+	}
 	for _, r := range w.held {
 		r.watch(time.Now())
 	}
-	active, free := w.sort(leases, alive)
+	if w.leave(len(alive)) {
+		return
+	}
+	active, own, free := w.sort(leases, owners)
 	share := (active + len(alive) - 1) / len(alive)
 	for _, r := range w.surplus(leases, share) {
 		r.leaving = true
 		r.release()
+	}
+	for _, l := range own { // whose save was lost: others see a living owner
+		w.take(ctx, l)
 	}
 	for _, l := range free {
 		if len(w.held) >= share || ctx.Err() != nil {
@@ -510,54 +608,104 @@ func (w *work) coordinate(ctx context.Context) {
 	}
 }
 
+// leave gives up all shards for a time if none of them could be read for long, and there are other workers. It reports
+// whether it did.
+func (w *work) leave(workers int) bool {
+	failover := w.c.settings.failover
+	if workers < 2 || len(w.held) == 0 {
+		return false
+	}
+	for _, r := range w.held {
+		if since := r.failing.Load(); since == 0 || time.Since(time.Unix(0, since)) < 2*failover {
+			return false
+		}
+	}
+	pause := 3*failover + jitter(2*failover)
+	w.mu.Lock()
+	w.away = time.Now().Add(pause)
+	w.mu.Unlock()
+	for _, r := range w.held {
+		r.release()
+	}
+	w.report(fmt.Errorf("stream of the table %s: this worker could not read its shards for %v: the other workers have "+
+		"them for %v", w.c.table, 2*failover, pause.Round(time.Second)))
+	return true
+}
+
 // surplus abandons readers whose leases another worker has taken, and returns those that are more than the share.
 func (w *work) surplus(leases map[string]*mapper.Entity[lease], share int) (out []*reader) {
+	staying := 0
 	for shard, r := range w.held {
-		switch e := leases[shard]; {
-		case e != nil && e.Value.Taken > r.taken:
+		e := leases[shard]
+		if e != nil && e.Value.Taken > r.taken {
 			r.abandon()
-		case !r.leaving && shard != snapshotShard && shard != driveShard:
+			continue
+		}
+		if r.leaving {
+			continue
+		}
+		staying++
+		if shard != snapshotShard && shard != driveShard {
 			out = append(out, r)
 		}
 	}
-	return out[:max(0, min(len(out), len(w.held)-share))]
+	return out[:max(0, min(len(out), staying-share))]
 }
 
-// alive returns the workers whose counters have grown, with this one.
-func (w *work) alive(ctx context.Context) (map[string]bool, error) {
-	beats, err := w.c.store.beats(ctx)
+// alive returns the workers that beat, with this one, and the owners of leases that may live: those workers, and owners
+// whose silence was not watched for long enough. The silence of a worker begins after the answer that showed its last
+// beat, and ends before the request whose answer shows no other.
+func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease]) (alive, owners map[string]bool,
+	err error,
+) {
+	begun := time.Now()
+	workers, err := w.c.store.beats(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	now, out := time.Now(), map[string]bool{w.id: true}
-	for id := range w.watched {
-		if _, ok := beats[id]; !ok {
-			delete(w.watched, id)
+	now := time.Now()
+	alive, owners = map[string]bool{w.id: true}, map[string]bool{}
+	watch := func(id string, beat int, patience time.Duration) (silent time.Duration) {
+		seen, ok := w.watched[id]
+		if !ok || seen.beat != beat {
+			seen = watched{beat, now}
+			w.watched[id] = seen
 		}
+		silent = begun.Sub(seen.at)
+		owners[id] = silent < patience
+		return silent
 	}
-	for id, n := range beats {
+	for id, other := range workers {
 		if id == w.id {
 			continue
 		}
-		seen, ok := w.watched[id]
-		if !ok || seen.beat != n {
-			seen = watch{n, now}
-			w.watched[id] = seen
-		}
-		switch silent := now.Sub(seen.at); {
-		case silent < w.c.settings.failover:
-			out[id] = true
-		case silent > 10*w.c.settings.failover: // no worker watches it any more
+		patience := max(w.c.settings.failover, time.Duration(other.Failover)*time.Millisecond)
+		silent := watch(id, other.Beat, patience)
+		if silent < patience {
+			alive[id] = true
+		} else if silent > 10*patience { // no worker watches it any more
 			_, err := w.c.store.workers.DeleteByKey(ctx, w.c.store.workers.Key(w.c.store.name, id))
 			w.report(missingIsFine(err))
 		}
 	}
-	return out, nil
+	for _, e := range leases {
+		id := e.Value.Owner
+		if _, ok := workers[id]; !ok && id != "" && id != w.id {
+			watch(id, -1, w.c.settings.failover)
+		}
+	}
+	for id := range w.watched {
+		if _, ok := owners[id]; !ok {
+			delete(w.watched, id)
+		}
+	}
+	return alive, owners, nil
 }
 
-// sort returns the number of leases that can be read now, and those among them without a living owner.
-func (w *work) sort(leases map[string]*mapper.Entity[lease], alive map[string]bool) (active int,
-	free []*mapper.Entity[lease],
+// sort returns the number of leases that can be read now, those among them that this worker owns without reading them,
+// and those without an owner that may live.
+func (w *work) sort(leases map[string]*mapper.Entity[lease], owners map[string]bool) (active int,
+	own, free []*mapper.Entity[lease],
 ) {
 	for shard, e := range leases {
 		l := &e.Value
@@ -565,11 +713,15 @@ func (w *work) sort(leases map[string]*mapper.Entity[lease], alive map[string]bo
 			continue
 		}
 		active++
-		if w.held[shard] == nil && (l.Owner == w.id || !alive[l.Owner]) {
+		switch {
+		case w.held[shard] != nil:
+		case l.Owner == w.id:
+			own = append(own, e)
+		case !owners[l.Owner]:
 			free = append(free, e)
 		}
 	}
-	return active, free
+	return active, own, free
 }
 
 // mayRead reports whether the shards before a shard are done: its parents, and all of former streams. A parent
@@ -582,7 +734,7 @@ func (w *work) mayRead(l *lease, leases map[string]*mapper.Entity[lease]) bool {
 		} else if e != nil || parent == snapshotShard || w.last == nil {
 			return false
 		}
-		if d := w.last; d.listed[parent] || !d.listed[l.Shard] && !d.leased[l.Shard] {
+		if d := w.last; d.failed[l.Stream] || d.listed[parent] || !d.listed[l.Shard] && !d.leased[l.Shard] {
 			return false
 		}
 	}
@@ -629,6 +781,9 @@ func (w *work) stop() {
 		case <-w.discovered:
 		case <-grace:
 			for _, r := range w.held {
+				if since := r.since.Load(); since != 0 {
+					w.report(&SlowError{w.c.table, r.shard, time.Since(time.Unix(0, since))})
+				}
 				r.interrupt()
 			}
 			grace = nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,6 +21,8 @@ type discovery struct {
 	listed, leased map[string]bool
 	// open are the ARNs of streams with a shard that was not done when the leases were read.
 	open map[string]bool
+	// failed are the ARNs of former streams that could not be listed.
+	failed map[string]bool
 }
 
 // discovering lists the shards again and again. A listing that fails is repeated, and stops nothing else.
@@ -28,11 +32,21 @@ func (w *work) discovering(ctx context.Context) {
 	for {
 		d, err := w.discover(ctx)
 		wait := s.discover
-		if err != nil {
-			w.report(fmt.Errorf("list the shards: %w", err))
+		if errors.As(err, new(*deletedError)) {
+			w.over <- err
+			return
+		}
+		switch {
+		case err == errExists:
+			wait = s.interval / 10
+		case err != nil:
+			if errors.As(err, new(*streams.ResourceNotFoundException)) {
+				err = fmt.Errorf("%w: pass a client of streams with the region, account and endpoint of the table's", err)
+			}
+			w.report(fmt.Errorf("list the shards of the table %s: %w", w.c.table, err))
 			pause = min(2*pause+time.Millisecond, s.discover)
 			wait = pause
-		} else {
+		default:
 			pause = s.least
 			select {
 			case w.discovered <- d:
@@ -63,6 +77,14 @@ const listingTime = 2 * time.Minute
 func (w *work) discover(ctx context.Context) (discovery, error) {
 	ctx, cancel := context.WithTimeout(ctx, listingTime)
 	defer cancel()
+	g, err := w.c.store.groups.Load(ctx, w.c.store.groups.Key(w.c.store.name), mapper.Strong())
+	if errors.Is(err, mapper.ErrNotFound) || err == nil && (g.Value.Deleting || g.Value.ID != w.of.Value.ID) {
+		return discovery{}, &deletedError{w.c.table, w.c.settings.group}
+	}
+	if err != nil {
+		return discovery{}, err
+	}
+	w.of = g
 	leases, err := w.c.store.all(ctx)
 	if err != nil {
 		return discovery{}, err
@@ -71,8 +93,8 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 	if err != nil {
 		return discovery{}, err
 	}
-	d := discovery{map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	arns := map[string]bool{arn: true}
+	d := discovery{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	arns := map[string]bool{}
 	for shard, e := range leases {
 		d.leased[shard] = true
 		if of := e.Value.Stream; of != "" {
@@ -80,15 +102,25 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 			d.open[of] = d.open[of] || !e.Value.Done
 		}
 	}
-	if w.snapshot && leases[snapshotShard] == nil {
-		if err := w.c.store.add(ctx, lease{Name: w.c.store.name, Shard: snapshotShard}); err != nil {
-			return discovery{}, err
+	if len(d.open) > 0 && !arns[arn] {
+		for _, of := range w.replaced(ctx, arn, arns) {
+			arns[of] = true
 		}
+	}
+	arns[arn] = true
+	var added []lease
+	if w.snapshot && leases[snapshotShard] == nil {
+		added = append(added, lease{Name: w.c.store.name, Shard: snapshotShard})
 	}
 	for of := range arns {
 		shards, err := w.list(ctx, of)
 		if of != arn && errors.As(err, new(*streams.ResourceNotFoundException)) {
 			err = nil // a former stream, whose shards are trimmed
+		}
+		if err != nil && of != arn {
+			w.report(fmt.Errorf("list the shards of the former stream %s: %w", of, err))
+			d.failed[of] = true
+			continue
 		}
 		if err != nil {
 			return discovery{}, err
@@ -100,12 +132,36 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 				continue
 			}
 			d.open[of] = true
-			if err := w.insert(ctx, of, s); err != nil {
-				return discovery{}, err
-			}
+			added = append(added, w.leaseOf(of, s))
 		}
 	}
-	return d, w.prune(ctx, leases, d.listed)
+	if err := w.add(ctx, added); err != nil {
+		return discovery{}, err
+	}
+	return d, w.prune(ctx, leases, &d)
+}
+
+// replaced returns the streams of the table between the former ones, of which there are leases, and the present one.
+func (w *work) replaced(ctx context.Context, arn string, former map[string]bool) (between []string) {
+	w.report(fmt.Errorf("stream of the table %s: it was replaced, and changes before the new one began are in no stream: "+
+		"if the table was written then, make read models again with a new group and WithSnapshot", w.c.table))
+	first := slices.Min(slices.Collect(maps.Keys(former)))
+	in := &dynamodbstreams.ListStreamsInput{TableName: &w.c.table}
+	for {
+		out, err := w.c.streams.ListStreams(ctx, in)
+		if err != nil {
+			w.report(fmt.Errorf("list the former streams of the table %s: %w", w.c.table, err))
+			return between
+		}
+		for _, s := range out.Streams {
+			if of := aws.ToString(s.StreamArn); first < of && of < arn { // ARNs end with a time
+				between = append(between, of)
+			}
+		}
+		if in.ExclusiveStartStreamArn = out.LastEvaluatedStreamArn; in.ExclusiveStartStreamArn == nil {
+			return between
+		}
+	}
 }
 
 // list returns all shards of a stream.
@@ -124,8 +180,8 @@ func (w *work) list(ctx context.Context, arn string) ([]streams.Shard, error) {
 	}
 }
 
-// insert inserts the lease of a shard.
-func (w *work) insert(ctx context.Context, arn string, s streams.Shard) error {
+// leaseOf returns the lease of a new shard.
+func (w *work) leaseOf(arn string, s streams.Shard) lease {
 	l := lease{Name: w.c.store.name, Shard: aws.ToString(s.ShardId), Stream: arn}
 	if parent := aws.ToString(s.ParentShardId); parent != "" {
 		l.Parents = []string{parent}
@@ -133,21 +189,36 @@ func (w *work) insert(ctx context.Context, arn string, s streams.Shard) error {
 	if w.snapshot {
 		l.Parents = append(l.Parents, snapshotShard)
 	}
-	return w.c.store.add(ctx, l)
+	return l
 }
 
-// add inserts a lease, unless it exists.
-func (s *store) add(ctx context.Context, l lease) error {
-	_, err := s.leases.Save(ctx, s.leases.New(l))
-	if raced(err) {
-		return nil
+// errExists reports that another worker has inserted a lease.
+var errExists = errors.New("another worker was first")
+
+// add inserts leases, if the group still is that of this worker.
+func (w *work) add(ctx context.Context, all []lease) error {
+	s := w.c.store
+	for some := range slices.Chunk(all, 90) { // a transaction has up to 100 items
+		parts := []mapper.Part{s.groups.SavePart(w.of, mapper.CheckLoaded())}
+		for _, l := range some {
+			parts = append(parts, s.leases.SavePart(s.leases.New(l)))
+		}
+		_, err := mapper.Transact(ctx, parts...)
+		switch {
+		case errors.Is(err, mapper.ErrExists):
+			return errExists
+		case raced(err):
+			return &deletedError{w.c.table, w.c.settings.group}
+		case err != nil:
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // prune deletes leases that are done and whose shards the stream does not have any more, unless another one waits for
 // them.
-func (w *work) prune(ctx context.Context, leases map[string]*mapper.Entity[lease], listed map[string]bool) error {
+func (w *work) prune(ctx context.Context, leases map[string]*mapper.Entity[lease], d *discovery) error {
 	needed := map[string]bool{snapshotShard: true, driveShard: true}
 	for _, e := range leases {
 		if !e.Value.Done {
@@ -157,7 +228,7 @@ func (w *work) prune(ctx context.Context, leases map[string]*mapper.Entity[lease
 		}
 	}
 	for shard, e := range leases {
-		if !e.Value.Done || listed[shard] || needed[shard] {
+		if !e.Value.Done || d.listed[shard] || needed[shard] || d.failed[e.Value.Stream] {
 			continue
 		}
 		if _, err := w.c.store.leases.Delete(ctx, e); err != nil && !raced(err) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -24,7 +25,15 @@ func Drive(ctx context.Context, client mapper.Client, leases, table, groupName s
 	if err != nil {
 		return err
 	}
-	return ofLeases(leases, s.add(ctx, lease{Name: s.name, Shard: driveShard}))
+	for {
+		_, err := s.leases.Update(ctx, s.leases.Key(s.name, driveShard), func(l *lease) error { l.Asked++; return nil })
+		if errors.Is(err, mapper.ErrNotFound) {
+			_, err = s.leases.Save(ctx, s.leases.New(lease{Name: s.name, Shard: driveShard}))
+		}
+		if !raced(err) {
+			return ofLeases(leases, err)
+		}
+	}
 }
 
 // groupOf returns the items of a group that exists.
@@ -33,8 +42,12 @@ func groupOf(ctx context.Context, client mapper.Client, leases, table, groupName
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.groups.Load(ctx, s.groups.Key(s.name))
+	_, err = s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong())
+	exists := err == nil
 	if errors.Is(err, mapper.ErrNotFound) {
+		exists, err = s.reads(ctx, table, groupName)
+	}
+	if err == nil && !exists {
 		return nil,
 			fmt.Errorf("stream: the group %s of the table %s: it does not exist in the table of leases %s: check the "+
 				"three names", groupName, table, leases)
@@ -44,7 +57,7 @@ func groupOf(ctx context.Context, client mapper.Client, leases, table, groupName
 
 // Letters returns the dead letters of a group. Their Err has the stored text.
 func Letters(ctx context.Context, client mapper.Client, leases, table, groupName string) ([]*Letter, error) {
-	s, err := groupOf(ctx, client, leases, table, groupName)
+	s, err := newStore(client, leases, table+"/"+groupName, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +72,10 @@ func Letters(ctx context.Context, client mapper.Client, leases, table, groupName
 		}
 		out = append(out, l)
 	}
-	return out, nil
+	if len(out) == 0 { // letters stay when their group is deleted
+		_, err = groupOf(ctx, client, leases, table, groupName)
+	}
+	return out, err
 }
 
 // letter returns the stored letter.
@@ -88,7 +104,10 @@ func (l *letter) letter(table, groupName string) (*Letter, error) {
 // not.
 func (r *reader) drive() bool {
 	st := r.w.c.store
-	for e, err := range st.letters.Entities(r.reading, query.Of[letter](st.letters.Key(st.name))) {
+	dog := newWatchdog(r.reading, 4*r.w.c.settings.failover)
+	defer dog.end()
+	for e, err := range st.letters.Entities(dog.ctx, query.Of[letter](st.letters.Key(st.name))) {
+		dog.pause()
 		if err == nil {
 			err = r.driveOne(e)
 		}
@@ -96,9 +115,12 @@ func (r *reader) drive() bool {
 			return false
 		}
 		if e == nil {
+			r.failed()
 			r.report(fmt.Errorf("read the dead letters: %w", err))
-			return false
+			// A letter of another version would be refused each time.
+			return errors.As(err, new(*mapper.StoredValueError)) || !sleep(r.reading, r.w.c.settings.most)
 		}
+		dog.resume()
 		if err != nil {
 			r.report(fmt.Errorf("drive the dead letter %s of the shard %s: %w", e.Value.Sequence, e.Value.Shard, err))
 		}
@@ -118,18 +140,29 @@ func (r *reader) driveOne(e *mapper.Entity[letter]) error {
 	case <-r.reading.Done():
 		return r.reading.Err()
 	}
+	r.since.Store(time.Now().UnixNano())
+	defer r.since.Store(0)
+	matched := false
 	if l.Shard == snapshotShard {
-		err = r.w.c.router.reload(r.handling, snapshotRecord(r.w.c.table, keys.Keys))
+		matched, err = r.w.c.router.reload(r.handling, snapshotRecord(r.w.c.table, keys.Keys))
 	} else {
 		var rec *Record
 		if rec, err = r.recordOf(l, keys); err == nil {
-			err = r.w.c.router.Handle(r.handling, rec)
+			var calls []func(context.Context) error
+			if calls, matched, err = r.w.c.router.calls(rec, &deletions{}); err == nil {
+				err = r.attempt(calls)
+			}
 		}
+	}
+	if err == nil && !matched {
+		err = errors.New("no handler of the router is for its model: the letter stays")
 	}
 	if err != nil {
 		return err
 	}
-	_, err = r.w.c.store.letters.Delete(r.handling, e)
+	ctx, cancel := context.WithTimeout(r.handling, r.w.c.settings.failover)
+	defer cancel()
+	_, err = r.w.c.store.letters.Delete(ctx, e)
 	return missingIsFine(err)
 }
 
@@ -141,7 +174,9 @@ func (r *reader) recordOf(l *letter, images *Letter) (*Record, error) {
 			Keys: images.Keys, Old: images.Old, New: images.New,
 		}, nil
 	}
-	it, err := r.w.c.streams.GetShardIterator(r.reading, &dynamodbstreams.GetShardIteratorInput{
+	ctx, cancel := r.limited()
+	defer cancel()
+	it, err := r.w.c.streams.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &l.Stream, ShardId: &l.Shard, ShardIteratorType: streams.ShardIteratorTypeAtSequenceNumber,
 		SequenceNumber: &l.Sequence,
 	})
@@ -150,7 +185,7 @@ func (r *reader) recordOf(l *letter, images *Letter) (*Record, error) {
 			fmt.Errorf("its images were not kept, and the stream does not have them: use stream.KeepValues: %w", err)
 	}
 	for next := it.ShardIterator; next != nil; { // an answer can be empty
-		out, err := r.w.c.streams.GetRecords(r.reading, &dynamodbstreams.GetRecordsInput{
+		out, err := r.w.c.streams.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{
 			ShardIterator: next, Limit: aws.Int32(1),
 		})
 		if err != nil {
@@ -164,8 +199,8 @@ func (r *reader) recordOf(l *letter, images *Letter) (*Record, error) {
 			}
 			return rec, err
 		}
-		if next = out.NextShardIterator; !sleep(r.reading, r.w.c.settings.poll) {
-			return nil, r.reading.Err()
+		if next = out.NextShardIterator; !sleep(ctx, r.w.c.settings.poll) {
+			return nil, ctx.Err()
 		}
 	}
 	return nil, errors.New("position of the letter: the stream has no record there: use stream.KeepValues")

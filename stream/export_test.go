@@ -22,7 +22,7 @@ var RecordOf = recordOf
 
 // Twice calls the handlers of a record two times, as a reader does after a failure.
 func Twice(ctx context.Context, r *Router, rec *Record) error {
-	calls, err := r.calls(rec, &deletions{})
+	calls, _, err := r.calls(rec, &deletions{})
 	if err != nil {
 		return err
 	}
@@ -36,5 +36,6 @@ func InsertLease(ctx context.Context, client mapper.Client, leases, group, shard
 	if err != nil {
 		return err
 	}
-	return s.add(ctx, lease{Name: group, Shard: shard, Parents: []string{parent}, Stream: arn})
+	_, err = s.leases.Save(ctx, s.leases.New(lease{Name: group, Shard: shard, Parents: []string{parent}, Stream: arn}))
+	return err
 }

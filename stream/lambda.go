@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,8 +57,11 @@ func Lambda(r *Router, options ...LambdaOption) *Function {
 			o(f)
 		}
 	}
-	if f.parallel < 1 || f.failed == nil {
-		panic("stream.Lambda: Parallel is less than 1, or the function of OnFailure is nil: leave out the option")
+	switch {
+	case f.parallel < 1:
+		panic(fmt.Sprintf("stream.Lambda: Parallel(%d): pass 1 or more, or leave out the option", f.parallel))
+	case f.failed == nil:
+		panic("stream.Lambda: the function of OnFailure is nil: leave out the option for its default")
 	}
 	return f
 }
@@ -106,7 +110,11 @@ func (f *Function) Handle(ctx context.Context, event json.RawMessage) (*Response
 	out := &Response{Failures: []Failure{}}
 	for _, failed := range f.dispatch(ctx, records) {
 		out.Failures = append(out.Failures, Failure{records[failed.at].SequenceNumber, failed.err})
-		f.failed(ctx, &records[failed.at].Record, failed.err)
+		rec := &records[failed.at].Record
+		if err := guarded(func() error { f.failed(ctx, rec, failed.err); return nil }); err != nil {
+			slog.Error("change stream: the function of OnFailure failed", "failure", err)
+			logged(ctx, rec, failed.err)
+		}
 	}
 	return out, nil
 }
@@ -150,7 +158,8 @@ type eventRecord struct {
 // recordsOf reads the JSON of an event.
 func recordsOf(event []byte) ([]eventRecord, error) {
 	var in struct {
-		Records *[]struct {
+		Positions json.RawMessage `json:"DDBStreamBatchInfo"`
+		Records   *[]struct {
 			ID       string `json:"eventID"`
 			Source   string `json:"eventSource"`
 			ARN      string `json:"eventSourceARN"`
@@ -174,7 +183,16 @@ func recordsOf(event []byte) ([]eventRecord, error) {
 				"an event source mapping")
 	}
 	if err := json.Unmarshal(event, &in); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			err = fmt.Errorf("%s cannot be a JSON %s", cmp.Or(kind.Field, "the event"), kind.Value)
+		}
 		return nil, fmt.Errorf("stream: invalid event: %w", err)
+	}
+	if in.Positions != nil {
+		return nil,
+			errors.New("stream: the event has positions and no records: it is a message of the queue for failures: " +
+				"read the records from the stream (docs/streams.md)")
 	}
 	if in.Records == nil {
 		return nil,
@@ -206,7 +224,7 @@ func recordsOf(event []byte) ([]eventRecord, error) {
 			}
 			var err error
 			if *m.to, err = attributevalue.UnmarshalMapJSON(m.from); err != nil && rec.err == nil {
-				rec.err = fmt.Errorf("stream: record %s: invalid image: %w", r.ID, err)
+				rec.err = fmt.Errorf("stream: record %s: invalid image: it is no DynamoDB JSON", r.ID)
 			}
 			if len(*m.to) == 0 {
 				*m.to = nil

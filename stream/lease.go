@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,15 +27,21 @@ type (
 		Name string   `ddb:"pk=GROUP#{Name}"`
 		// From is the time of the first record that is handled.
 		From time.Time `ddb:"sk=GROUP"`
-		// Snapshot reports that the shards wait for the scan of the tables.
-		Snapshot bool `ddb:"sk=GROUP"`
+		// Snapshot reports that the shards wait for the scan of the tables. Models are those that it shows.
+		Snapshot bool     `ddb:"sk=GROUP"`
+		Models   []string `ddb:"sk=GROUP" dynamodbav:",omitempty"`
+		// ID differs from that of an earlier group with the same name. Deleting reports that DeleteGroup has begun.
+		ID       string `ddb:"sk=GROUP"`
+		Deleting bool   `ddb:"sk=GROUP" dynamodbav:",omitempty"`
 	}
-	// worker is a worker that lives as long as Beat grows.
+	// worker is a worker that lives as long as Beat grows. Others wait for its Failover time, in milliseconds.
 	worker struct {
 		_    struct{} `ddb:"table=leases"`
 		Name string   `ddb:"pk=WORKERS#{Name}"`
 		ID   string   `ddb:"sk=WORKER#{ID}"`
 		Beat int      `ddb:"sk=WORKER#{ID}"`
+
+		Failover int64 `ddb:"sk=WORKER#{ID}"`
 	}
 	// lease is the position in a shard, and the worker that reads it.
 	lease struct {
@@ -49,6 +56,8 @@ type (
 		// that this is always a write.
 		Owner string `ddb:"sk=SHARD#{Shard}"`
 		Taken int    `ddb:"sk=SHARD#{Shard}"`
+		// Asked counts the calls of Drive that found a drive: its owner cannot delete it, and begins again.
+		Asked int `ddb:"sk=SHARD#{Shard}" dynamodbav:",omitempty"`
 		// After is the sequence number of the last record that was handled, "" for none.
 		After string `ddb:"sk=SHARD#{Shard}"`
 		Done  bool   `ddb:"sk=SHARD#{Shard}"`
@@ -92,6 +101,9 @@ func newStore(client mapper.Client, table, name string, options []mapper.Option)
 // join adds the group to the readers of a table's stream, and returns it: first if it is new. A stream has at most
 // two readers.
 func (s *store) join(ctx context.Context, table, name string, first group) (*mapper.Entity[group], error) {
+	if g, err := s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong()); err == nil && g.Value.Deleting {
+		return nil, &deletedError{table, name}
+	}
 	for {
 		e, err := s.readers.Load(ctx, s.readers.Key(table), mapper.Strong())
 		if errors.Is(err, mapper.ErrNotFound) {
@@ -115,7 +127,7 @@ func (s *store) join(ctx context.Context, table, name string, first group) (*map
 			return nil, err
 		}
 	}
-	first.Name = s.name
+	first.Name, first.ID = s.name, rand.Text()
 	_, err := s.groups.Save(ctx, s.groups.New(first))
 	if err != nil && !errors.Is(err, mapper.ErrExists) {
 		return nil, err
@@ -159,40 +171,95 @@ func (s *store) all(ctx context.Context) (map[string]*mapper.Entity[lease], erro
 	return out, nil
 }
 
-// beats returns the counters of the workers of the group.
-func (s *store) beats(ctx context.Context) (map[string]int, error) {
-	out := map[string]int{}
+// beats returns the workers of the group.
+func (s *store) beats(ctx context.Context) (map[string]worker, error) {
+	out := map[string]worker{}
 	for e, err := range s.workers.Entities(ctx, query.Of[worker](s.workers.Key(s.name))) {
 		if err != nil {
 			return nil, err
 		}
-		out[e.Value.ID] = e.Value.Beat
+		out[e.Value.ID] = e.Value
 	}
 	return out, nil
 }
 
-// delete deletes all items of a group.
+// deletedError reports a group that was deleted, or is being deleted.
+type deletedError struct{ table, group string }
+
+func (e *deletedError) Error() string {
+	return fmt.Sprintf("stream of the table %s: the group %s was deleted: stop its workers, call stream.DeleteGroup again "+
+		"if it has failed, and start them", e.table, e.group)
+}
+
+// quiet returns an error if a worker of the group beats. It watches counters of workers that have died as long as
+// other workers do.
+func (s *store) quiet(ctx context.Context, table, name string) error {
+	first, err := s.beats(ctx)
+	begun := time.Now()
+	for err == nil {
+		now, failed := s.beats(ctx)
+		silent := true
+		for id, was := range first {
+			is, ok := now[id]
+			if ok && is.Beat != was.Beat {
+				return fmt.Errorf("stream: the group %s of the table %s: a worker is running: stop all workers first",
+					name, table)
+			}
+			silent = silent && (!ok || time.Since(begun) > time.Duration(was.Failover)*time.Millisecond)
+		}
+		if silent {
+			return failed
+		}
+		if err = failed; !sleep(ctx, 100*time.Millisecond) {
+			err = ctx.Err()
+		}
+	}
+	return err
+}
+
+// delete deletes all items of a group. It marks the group first, so that no worker adds a lease, and deletes the mark
+// last, so that a delete that has failed can be repeated and no new group begins with old leases.
 func (s *store) delete(ctx context.Context, table, name string) error {
+	_, err := s.groups.Update(ctx, s.groups.Key(s.name), func(g *group) error { g.Deleting = true; return nil })
+	if missingIsFine(err) != nil {
+		return err
+	}
 	workers, err := s.beats(ctx)
+	if err != nil {
+		return err
+	}
 	for id := range workers {
 		_, more := s.workers.DeleteByKey(ctx, s.workers.Key(s.name, id))
 		err = errors.Join(err, missingIsFine(more))
 	}
-	leases, more := s.all(ctx)
-	err = errors.Join(err, more)
-	for shard := range leases {
-		_, more := s.leases.DeleteByKey(ctx, s.leases.Key(s.name, shard))
+	for e, failed := range s.leases.Entities(ctx, query.Of[lease](s.leases.Key(s.name)), mapper.Strong()) {
+		if failed != nil {
+			return failed
+		}
+		_, more := s.leases.DeleteByKey(ctx, s.leases.Key(s.name, e.Value.Shard))
 		err = errors.Join(err, missingIsFine(more))
 	}
-	_, more = s.groups.DeleteByKey(ctx, s.groups.Key(s.name))
-	if err = errors.Join(err, missingIsFine(more)); err != nil {
+	if err != nil {
 		return err
 	}
 	_, err = s.readers.Update(ctx, s.readers.Key(table), func(r *readers) error {
 		r.Names = slices.DeleteFunc(r.Names, func(n string) bool { return n == name })
 		return nil
 	})
+	if missingIsFine(err) != nil {
+		return err
+	}
+	_, err = s.groups.DeleteByKey(ctx, s.groups.Key(s.name))
 	return missingIsFine(err)
+}
+
+// reads reports whether a group is a reader of a table's stream.
+func (s *store) reads(ctx context.Context, table, name string) (bool, error) {
+	e, err := s.readers.Load(ctx, s.readers.Key(table), mapper.Strong())
+	if err != nil {
+		return false, missingIsFine(err)
+	}
+	return slices.Contains(e.Value.Names, name), nil
 }
 
 func missingIsFine(err error) error {

@@ -1,13 +1,16 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/mapper"
 )
@@ -25,8 +28,9 @@ type Letter struct {
 	Keys, Old, New map[string]types.AttributeValue
 	// Time is when DynamoDB wrote the item.
 	Time time.Time
-	// Attempts is the number of calls of the handler. Err is its last error. The table of leases stores the type of the
-	// error, and its text with KeepValues only, because the text can have values.
+	// Attempts is the number of calls of the handler, 0 for a record that could not be decoded. Err is the last error.
+	// The table of leases stores the types of a handler's error, and its text with KeepValues only, because the text can
+	// have values.
 	Attempts int
 	Err      error
 }
@@ -58,7 +62,10 @@ func (s *store) put(ctx context.Context, l *Letter, expired, values bool) error 
 	out := letter{
 		Name: s.name, Shard: l.Shard, Sequence: l.SequenceNumber, Stream: l.Stream, ID: l.ID, Time: l.Time,
 		Attempts: l.Attempts,
-		Error:    fmt.Sprintf("%T", cause(l.Err)), Expired: expired,
+		Error:    kindOf(l.Err), Expired: expired,
+	}
+	if l.Attempts == 0 {
+		out.Error = l.Err.Error() // of the library, which writes no values
 	}
 	for _, m := range []struct {
 		from map[string]types.AttributeValue
@@ -76,7 +83,7 @@ func (s *store) put(ctx context.Context, l *Letter, expired, values bool) error 
 	if values {
 		out.Error, out.Kept = l.Err.Error(), true
 		if len(out.Old)+len(out.New)+len(out.Error) > largestImages {
-			out.Old, out.New, out.Error, out.Kept = "", "", fmt.Sprintf("%T", cause(l.Err)), false
+			out.Old, out.New, out.Error, out.Kept = "", "", kindOf(l.Err), false
 		}
 	}
 	_, err := s.letters.Save(ctx, s.letters.New(out))
@@ -86,13 +93,23 @@ func (s *store) put(ctx context.Context, l *Letter, expired, values bool) error 
 	return err
 }
 
-// cause returns the innermost error.
-func cause(err error) error {
-	for {
-		next := errors.Unwrap(err)
-		if next == nil {
-			return err
+// kindOf returns the types of an error and of those that it wraps, and the code of an error of AWS. Types of the packages
+// fmt and errors say nothing, and are shown only if there are no others.
+func kindOf(err error) string {
+	kinds := ""
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		kind := fmt.Sprintf("%T", e)
+		if strings.HasPrefix(kind, "*fmt.") || strings.HasPrefix(kind, "*errors.") {
+			continue
 		}
-		err = next
+		if kinds != "" {
+			kinds += ": "
+		}
+		kinds += kind
 	}
+	var refused smithy.APIError
+	if errors.As(err, &refused) {
+		kinds += " " + refused.ErrorCode()
+	}
+	return cmp.Or(strings.TrimSpace(kinds), fmt.Sprintf("%T", err))
 }

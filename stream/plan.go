@@ -37,9 +37,9 @@ func PlanConsumer(shards, workers int, options ...ConsumerOption) (Plan, error) 
 	}
 	r := NewRouter()
 	r.Unmatched(func(context.Context, *Record) error { return nil })
-	c, err := NewConsumer(dynamodb.New(dynamodb.Options{}), noStreams{}, "table", r, options...)
+	c, err := newConsumer(dynamodb.New(dynamodb.Options{}), noStreams{}, "table", r, options)
 	if err != nil {
-		return Plan{}, err
+		return Plan{}, fmt.Errorf("stream.PlanConsumer: %w", err)
 	}
 	s := &c.settings
 	// The sizes are those of typical keys: an ARN of 90 characters, sequence numbers of 21, and one parent.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,8 +44,11 @@ type reader struct {
 	once              sync.Once
 
 	after string // the last record that was handled
-	saved time.Time
-	taken int // of the lease
+	empty bool   // the last answer had no record
+	// failing is when requests to the stream or the table began to fail, in Unix nanoseconds, 0 for none.
+	failing atomic.Int64
+	saved   time.Time
+	taken   int // of the lease
 	// since is when the handlers of an answer began, in Unix nanoseconds, 0 for none. next is how long they may run
 	// until they are reported again.
 	since atomic.Int64
@@ -122,6 +126,9 @@ const iteratorAge = 10 * time.Minute
 // report reports an error, unless it is one of a request whose reader was to stop.
 func (r *reader) report(err error) { r.w.reportIn(r.reading, err) }
 
+// failed remembers when requests began to fail.
+func (r *reader) failed() { r.failing.CompareAndSwap(0, time.Now().UnixNano()) }
+
 // limited limits a request: without an answer it must not hold its shard for ever.
 func (r *reader) limited() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.reading, r.w.c.settings.failover)
@@ -142,6 +149,7 @@ func (r *reader) read() bool {
 			}
 			if err != nil {
 				<-c.batches
+				r.failed()
 				r.report(fmt.Errorf("open the shard %s: %w", r.shard, err))
 				pause = r.rest(pause)
 				continue
@@ -155,7 +163,8 @@ func (r *reader) read() bool {
 			pause = r.rest(pause)
 			continue
 		}
-		pause = c.settings.least
+		r.failing.Store(0)
+		pause, r.empty = c.settings.least, len(out.Records) == 0
 		all := r.handle(out.Records)
 		<-c.batches
 		if !all || !r.checkpoint() {
@@ -255,12 +264,16 @@ func (r *reader) recover(iterator *string, err error) *string {
 	case errors.As(err, new(*streams.ExpiredIteratorException)):
 		return nil
 	case errors.As(err, new(*streams.TrimmedDataAccessException)):
-		r.trimmed(err)
+		// DynamoDB Local refuses an iterator at the beginning of an empty stream as soon as that has a record.
+		if r.after != "" || !r.empty {
+			r.trimmed(err)
+		}
 		r.after = ""
 		return nil
 	case errors.As(err, new(*streams.ResourceNotFoundException)):
 		return nil // open finds out whether the shard is deleted
 	}
+	r.failed()
 	r.report(fmt.Errorf("read the shard %s: %w", r.shard, err))
 	return iterator
 }
@@ -377,7 +390,7 @@ func (r *reader) record(of *streams.Record) bool {
 		if !r.w.from.IsZero() && rec.Time.Before(r.w.from.Truncate(time.Second)) {
 			return true
 		}
-		calls, err = r.w.c.router.calls(rec, &r.w.c.deleted)
+		calls, _, err = r.w.c.router.calls(rec, &r.w.c.deleted)
 	}
 	return err == nil && len(calls) == 0 || r.settle(rec, calls, err)
 }
@@ -410,8 +423,13 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 			case <-r.reading.Done():
 				return false
 			}
+			if r.w.late(time.Now()) { // others may have taken the lease
+				<-r.w.c.handlers
+				r.abandon()
+				return false
+			}
 			attempts++
-			err = run(r.handling, calls)
+			err = r.attempt(calls)
 			<-r.w.c.handlers
 			if err == nil {
 				return true
@@ -433,8 +451,8 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 		SequenceNumber: rec.SequenceNumber,
 		ID:             rec.ID, Keys: rec.Keys, Time: rec.Time, Attempts: attempts, Err: err,
 	}
-	if r.shard == snapshotShard {
-		l.SequenceNumber = rec.ID // each entity has its letter
+	if r.shard == snapshotShard || rec.SequenceNumber == "" {
+		l.SequenceNumber = cmp.Or(rec.ID, "none") // each entity has its letter
 	}
 	if s.values {
 		l.Old, l.New = rec.Old, rec.New
@@ -442,20 +460,34 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 	for pause := s.least; ; pause = min(2*pause, s.most) {
 		var err error
 		if s.letters != nil {
-			err = run(r.handling, []func(context.Context) error{func(ctx context.Context) error { return s.letters(ctx, l) }})
+			err = guarded(func() error { return s.letters(r.handling, l) })
 		} else {
-			err = r.w.c.store.put(r.handling, l, rec.Expired, s.values)
+			ctx, cancel := context.WithTimeout(r.handling, s.failover)
+			err = r.w.c.store.put(ctx, l, rec.Expired, s.values)
+			cancel()
 		}
 		if err == nil {
 			r.w.c.stats.dead()
 			r.w.report(&DeadLetterError{l})
 			return true
 		}
-		r.report(fmt.Errorf("store a dead letter of the shard %s: %w", r.shard, err))
+		r.report(fmt.Errorf("stream of the table %s: shard %s: the dead letter of record %s is not stored yet: %w (the "+
+			"record's own error: %v)", l.Table, l.Shard, l.SequenceNumber, err, l.Err))
 		if !sleep(r.reading, jitter(pause+time.Millisecond)) {
 			return false
 		}
 	}
+}
+
+// attempt calls handlers once.
+func (r *reader) attempt(calls []func(context.Context) error) error {
+	ctx := r.handling
+	if d := r.w.c.settings.timeout; d > 0 {
+		limited, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		ctx = limited
+	}
+	return run(ctx, calls)
 }
 
 // scan shows all entities to the handlers, and reports whether it has shown them all.
@@ -465,13 +497,19 @@ func (r *reader) scan() bool {
 			continue
 		}
 		for {
-			err := route.snapshot(r.reading, r.w.c.table,
+			dog := newWatchdog(r.reading, 4*r.w.c.settings.failover)
+			err := route.snapshot(dog, r.w.c.table,
 				func(rec *Record, call func(context.Context) error, err error) bool {
+					r.since.Store(time.Now().UnixNano())
+					defer r.since.Store(0)
+					r.failing.Store(0)
 					return r.settle(rec, []func(context.Context) error{call}, err)
 				})
+			dog.end()
 			if err == nil {
 				break
 			}
+			r.failed()
 			r.report(fmt.Errorf("scan for the snapshot: %w", err))
 			if !sleep(r.reading, r.w.c.settings.most) {
 				return false

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -30,10 +31,12 @@ type routed interface {
 	changes(rec *Record, ended *deletions, calls *[]func(context.Context) error) (matched bool, err error)
 	// snapshot scans the tables of the model. It calls show with the keys of each entity and the call of the handler,
 	// or the error of an entity that cannot be decoded, until that returns false.
-	snapshot(ctx context.Context, table string, show func(*Record, func(context.Context) error, error) bool) error
+	snapshot(dog *watchdog, table string, show func(*Record, func(context.Context) error, error) bool) error
 	// reload calls the handler for an entity of a snapshot, by the key of its root item. An entity that does not
-	// exist is not shown.
-	reload(ctx context.Context, rec *Record) error
+	// exist is not shown. matched reports whether the key is one of the model.
+	reload(ctx context.Context, rec *Record) (matched bool, err error)
+	// name identifies the model in a table.
+	name() string
 }
 
 // NewRouter returns a router without handlers.
@@ -50,53 +53,54 @@ func (r *Router) Handle(ctx context.Context, rec *Record) error {
 }
 
 func (r *Router) handle(ctx context.Context, rec *Record, ended *deletions) error {
-	calls, err := r.calls(rec, ended)
+	calls, _, err := r.calls(rec, ended)
 	if err != nil {
 		return err
 	}
 	return run(ctx, calls)
 }
 
-// reload calls the handlers for an entity of a snapshot again.
-func (r *Router) reload(ctx context.Context, rec *Record) error {
+// reload calls the handlers for an entity of a snapshot again. matched reports whether there is one.
+func (r *Router) reload(ctx context.Context, rec *Record) (matched bool, err error) {
 	for _, route := range r.routes {
 		if route.table(rec.Table) == nil {
 			continue
 		}
-		err := run(ctx, []func(context.Context) error{func(ctx context.Context) error {
-			return route.reload(ctx,
-				rec)
-		}})
-		if err != nil {
+		err := guarded(func() error {
+			ok, err := route.reload(ctx, rec)
+			matched = matched || ok
 			return err
+		})
+		if err != nil {
+			return true, err
 		}
 	}
-	return nil
+	return matched, nil
 }
 
-// calls returns the calls of handlers for a record.
-func (r *Router) calls(rec *Record, ended *deletions) (calls []func(context.Context) error, err error) {
+// calls returns the calls of handlers for a record. matched reports whether the record is one for the router, though
+// there may be nothing to show.
+func (r *Router) calls(rec *Record, ended *deletions) (calls []func(context.Context) error, matched bool, err error) {
 	if err := r.check(rec); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if internal(rec) {
-		return nil, nil
+		return nil, true, nil
 	}
-	some := false
 	for _, route := range r.routes {
 		if rec.Table != "" && route.table(rec.Table) == nil {
 			continue
 		}
-		matched, err := route.changes(rec, ended, &calls)
+		ok, err := route.changes(rec, ended, &calls)
 		if err != nil {
-			return nil, err
+			return nil, true, err
 		}
-		some = some || matched
+		matched = matched || ok
 	}
-	if !some && r.unmatched != nil {
-		calls = append(calls, func(ctx context.Context) error { return r.unmatched(ctx, rec) })
+	if !matched && r.unmatched != nil {
+		calls, matched = append(calls, func(ctx context.Context) error { return r.unmatched(ctx, rec) }), true
 	}
-	return calls, nil
+	return calls, matched, nil
 }
 
 // check returns an error if the router cannot handle the records of a stream.
@@ -113,21 +117,36 @@ func (r *Router) check(rec *Record) error {
 }
 
 // run calls functions until one fails.
-func run(ctx context.Context, calls []func(context.Context) error) (err error) {
-	defer recovered(&err)
-	for _, call := range calls {
-		if err := call(ctx); err != nil {
-			return err
+func run(ctx context.Context, calls []func(context.Context) error) error {
+	return guarded(func() error {
+		for _, call := range calls {
+			if err := call(ctx); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// recovered, deferred, makes an error of a panic.
-func recovered(err *error) {
-	if v := recover(); v != nil {
-		*err = &PanicError{v, debug.Stack()}
-	}
+// errExited is the error of a function that has ended its goroutine.
+var errExited = errors.New("the handler has ended its goroutine (runtime.Goexit, or FailNow of a test): return an error")
+
+// guarded calls a function of a user. Its panic is an error. It has a goroutine of its own, which it can end.
+func guarded(call func() error) error {
+	err, done := errExited, make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if v := recover(); v != nil {
+				err = &PanicError{v, debug.Stack()}
+			}
+		}()
+		if err = call(); err != nil {
+			_, _ = err.Error(), kindOf(err) // a nil pointer in err panics here, and not where it is reported
+		}
+	}()
+	<-done
+	return err
 }
 
 // PanicError is the panic of a handler.
@@ -176,6 +195,16 @@ func (r *Router) hashOf(table string) string {
 		}
 	}
 	return ""
+}
+
+// models returns what identifies the models of a table.
+func (r *Router) models(table string) (names []string) {
+	for _, route := range r.routes {
+		if route.table(table) != nil {
+			names = append(names, route.name())
+		}
+	}
+	return names
 }
 
 // orderOf returns a key that records share if they must be handled in their order: the partition key, or the whole key

@@ -224,6 +224,24 @@ func (s *scripted) find(id string) *scriptedShard {
 	return nil
 }
 
+// ListStreams lists the former stream and the present one.
+func (s *scripted) ListStreams(ctx context.Context, _ *dynamodbstreams.ListStreamsInput,
+	_ ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.ListStreamsOutput, error) {
+	if err := s.before(ctx, "ListStreams", ""); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := &dynamodbstreams.ListStreamsOutput{}
+	for _, arn := range []string{s.formerARN, s.arn} {
+		if arn != "" {
+			out.Streams = append(out.Streams, types.Stream{StreamArn: aws.String(arn)})
+		}
+	}
+	return out, nil
+}
+
 func (s *scripted) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput,
 	_ ...func(*dynamodbstreams.Options),
 ) (*dynamodbstreams.DescribeStreamOutput, error) {

@@ -113,7 +113,7 @@ func (c *command) streamLetters(word string, f *flags, args []string) error {
 			return err
 		}
 		text := l.Err.Error()
-		if l.New == nil && l.Old == nil {
+		if l.Attempts > 0 && l.New == nil && l.Old == nil {
 			text += " (its text was not kept)"
 		}
 		out[i] = shownLetter{l.Shard, l.SequenceNumber, string(keys), l.Time, l.Attempts, text, l.New != nil ||

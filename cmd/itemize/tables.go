@@ -17,7 +17,7 @@ import (
 // tables prints the tables of models.
 func (c *command) tables(args []string) error {
 	f := c.flags(help{
-		"tables", "[packages]", "Print the tables of models, with indexes and time to live. Models " +
+		"tables", "[packages]", "Print the tables of models, with indexes and time to live. Models of tests are left out. Models " +
 			"that share a table are joined. With -events, add the event source mappings of Lambda functions.",
 		[]string{
 			"tables ./...", "tables -format terraform ./store", "tables -time 2026-03-01 ./store",
@@ -61,8 +61,8 @@ func (c *command) tables(args []string) error {
 			continue
 		}
 		for _, m := range p.Models {
-			if m.Schema == nil {
-				continue // its faults are printed below
+			if m.Schema == nil || strings.HasSuffix(m.File, "_test.go") {
+				continue // faults are printed below, and tests make their own tables
 			}
 			own := tabledef.Of(m.Schema, tableNames(m.Schema, at))
 			for _, d := range own {
@@ -117,6 +117,7 @@ func modelsNamed(all []*schema.Entity, list string) ([]*schema.Entity, error) {
 	}
 	var out []*schema.Entity
 	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
 		n := len(out)
 		var have []string
 		for _, e := range all {

@@ -67,6 +67,8 @@ var Mapper struct {
 	Detach func(entity any)
 	// Incarnation returns the incarnation of an *mapper.Entity, nil for none.
 	Incarnation func(entity any) []byte
+	// OnPage returns the mapper.ScanOption that calls f for each answer of a scan, from several goroutines.
+	OnPage func(f func()) any
 	// Engine returns the engine of a mapper.
 	Engine func(m any) Engine
 	// EngineOf returns the engine of a model that the command itemize knows by its source, and the model. options is a

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -34,6 +35,36 @@ func (m *Model) Changed(old, now *Identified, field codec.Row) bool {
 		}
 	}
 	return false
+}
+
+// HasStruct reports whether the field of a handle is one of the model's struct, or of a struct in it.
+func (m *Model) HasStruct(field codec.Row) bool {
+	for ; field.In != nil; field = *field.In {
+	}
+	m.structs.once.Do(func() {
+		m.structs.all = map[any]bool{}
+		m.structs.add(m.Schema.Type)
+	})
+	return m.structs.all[any(field.Record)]
+}
+
+// structs are the types of all structs in a model.
+type structs struct {
+	once sync.Once
+	all  map[any]bool
+}
+
+func (s *structs) add(t *schema.Type) {
+	for t.Lazy || t.Kind == schema.Pointer || t.Kind == schema.Slice || t.Kind == schema.Array || t.Kind == schema.Map {
+		t = t.Elem
+	}
+	if t.Kind != schema.Struct || s.all[t.Go] {
+		return
+	}
+	s.all[t.Go] = true
+	for _, f := range t.Fields {
+		s.add(f.Type)
+	}
 }
 
 // stored returns the value at a path in an attribute, nil for none.

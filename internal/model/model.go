@@ -36,7 +36,8 @@ type Model struct {
 	// item; nil for a model without values outside of their items.
 	Source func(f *item.Image, a *schema.Attribute, name string) *extern.Source
 
-	plans atomic.Pointer[[]*plan] // of shapes of items
+	plans   atomic.Pointer[[]*plan] // of shapes of items
+	structs structs
 	// MaxValue is how many bytes a large value may have that is read with its item, and so written.
 	MaxValue int64
 	// PartSize is the number of bytes in a part of an external value.

@@ -31,6 +31,8 @@ type ScanOptions struct {
 	// Stray is called with each item that belongs to no live entity, one call at a time; nil is no
 	// callback.
 	Stray func(Stray)
+	// Page is called for each answer, from several goroutines; nil is no callback.
+	Page func()
 }
 
 // Stray is an item that is not of a live entity of the model.
@@ -188,6 +190,9 @@ func (s *scan) segment(ctx context.Context, at read.Segment) error {
 	w := &segmentReader{scan: s, separate: s.Model.Schema.Scattered}
 	var failed error
 	err := s.Reader.Scan(ctx, at, &u, func(p read.Page) bool {
+		if s.Page != nil {
+			s.Page()
+		}
 		failed = w.page(ctx, p.Items, p.More)
 		return failed == nil
 	})
