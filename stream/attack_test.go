@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,7 +20,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/itemize/itemize/internal/testing/kit"
 	"github.com/itemize/itemize/internal/testing/testengine"
@@ -64,6 +62,13 @@ func (h *hook) client(t *testing.T) *dynamodb.Client {
 	})
 }
 
+// patience is the failover time of tests in which workers must not lose leases because a machine is busy.
+func patience(t testing.TB) time.Duration { return max(2*time.Second, failover(t)) }
+
+func patient(t testing.TB, more ...stream.ConsumerOption) []stream.ConsumerOption {
+	return append(quick(t, stream.Interval(patience(t)/15), stream.Failover(patience(t))), more...)
+}
+
 var errLost = errors.New("the answer is lost")
 
 // hooked starts a worker of a world behind a hook.
@@ -74,7 +79,7 @@ func (w *world) hooked(h *hook, handle func(context.Context, *stream.Change[kit.
 	m := &process{cut: &cut{}, ended: make(chan struct{})}
 	router := stream.NewRouter()
 	stream.On(router, kit.Must(mapper.New[kit.Account](kit.Failing{}))(w.t), handle)
-	options := append(quick(w.t, stream.Leases(w.leases)), more...)
+	options := append(patient(w.t, stream.Leases(w.leases)), more...)
 	m.Consumer = kit.Must(stream.NewConsumer(describing{h.client(w.t), w.scripted}, w.scripted, "accounts", router,
 		options...))(w.t)
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -141,7 +146,7 @@ func TestNewWorkersKeepTheirLeases(t *testing.T) {
 	w.write("a", 1)
 	<-inA // A lives, beats, and has the lease
 	close(free)
-	time.Sleep(2 * failover(t))
+	time.Sleep(2 * patience(t))
 	if inB.Load() {
 		t.Error("B handles the change that the living A is handling: it has taken the lease of a live worker")
 	}
@@ -158,7 +163,7 @@ func TestLateAnswersKillNoWorker(t *testing.T) {
 		once.Do(func() { close(inA) })
 		<-out
 		return nil
-	}, stream.Interval(failover(t)/3))
+	}, stream.Interval(patience(t)/3))
 	w.write("a", 1)
 	<-inA
 	var armed atomic.Bool
@@ -166,20 +171,20 @@ func TestLateAnswersKillNoWorker(t *testing.T) {
 	n := 0
 	b := &hook{after: func(_ context.Context, op, body string) error {
 		if armed.Load() && isQuery(op, body, "WORKERS#") {
-			if n++; n%8 == 0 {
-				time.Sleep(failover(t) * 85 / 100)
+			if n++; n%4 == 0 {
+				time.Sleep(patience(t) * 85 / 100)
 			}
 		}
 		return nil
 	}}
 	w.hooked(b, func(context.Context, *stream.Change[kit.Account]) error { inB.Store(true); return nil })
-	time.Sleep(2 * failover(t))
+	time.Sleep(2 * patience(t))
 	if inB.Load() {
 		t.Fatal("too early")
 	}
 	armed.Store(true)
-	for range 12 {
-		if time.Sleep(failover(t)); inB.Load() {
+	for range 4 {
+		if time.Sleep(patience(t)); inB.Load() {
 			break
 		}
 	}
@@ -242,7 +247,7 @@ func TestALostTakeDoesNotStallItsShard(t *testing.T) {
 	w.mu.Unlock()
 	first := w.hooked(a, w.c.handle)
 	w.hooked(b, w.c.handle)
-	time.Sleep(2 * failover(t))
+	time.Sleep(2 * patience(t))
 	w.show()
 	until(t, "A's share", func() bool { return first.Stats().Shards == 2 })
 	ready.Store(true)
@@ -250,7 +255,7 @@ func TestALostTakeDoesNotStallItsShard(t *testing.T) {
 		counters[id]++
 		w.write(id, 1)
 	}
-	if !eventually(t, 10*failover(t), "all changes", func() bool { return w.c.handled() == total(counters) }) {
+	if !eventually(t, 10*patience(t), "all changes", func() bool { return w.c.handled() == total(counters) }) {
 		mu.Lock()
 		t.Logf("%d of %d changes handled, the shard %s is read by nobody", w.c.handled(), total(counters), shard)
 		mu.Unlock()
@@ -285,23 +290,23 @@ func TestHangingBeatsStopHandlers(t *testing.T) {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}, stream.Interval(failover(t)/2))
+	}, stream.Interval(patience(t)/2))
 	until(t, "the shard", func() bool { return w.requests("GetRecords", "") > 0 })
-	time.Sleep(failover(t) / 2)
+	time.Sleep(patience(t) / 2)
 	w.hooked(&hook{}, func(ctx context.Context, _ *stream.Change[kit.Account]) error {
 		if !inB.Swap(true) {
 			firstB.Store(time.Now().UnixNano())
 		}
 		<-ctx.Done()
 		return ctx.Err()
-	}, stream.Interval(failover(t)/15))
-	time.Sleep(2 * failover(t))
+	}, stream.Interval(patience(t)/15), stream.Grace(time.Millisecond))
+	time.Sleep(2 * patience(t))
 	for n := range 2000 { // one answer, one account: 4 seconds
 		w.write("a", n+1)
 	}
 	hang.Store(true)
 	until(t, "B", inB.Load)
-	time.Sleep(3 * failover(t))
+	time.Sleep(3 * patience(t))
 	if n := after.Load(); n > 0 {
 		t.Errorf("A has begun %d handlers after B had begun the first, up to %v later", n,
 			time.Duration(lastA.Load()-firstB.Load()))
@@ -318,12 +323,12 @@ func TestWorkersWithOtherIntervalsAreNotDead(t *testing.T) {
 		once.Do(func() { close(inA) })
 		<-out
 		return nil
-	}, stream.Interval(3*failover(t)), stream.Failover(18*failover(t)))
+	}, stream.Interval(3*patience(t)), stream.Failover(18*patience(t)))
 	w.write("a", 1)
 	<-inA
 	var inB atomic.Bool
 	w.hooked(&hook{}, func(context.Context, *stream.Change[kit.Account]) error { inB.Store(true); return nil })
-	time.Sleep(3 * failover(t))
+	time.Sleep(3 * patience(t))
 	if inB.Load() {
 		t.Error("B handles the change that the living A is handling: A beats slower than B's failover time")
 	}
@@ -413,8 +418,8 @@ func TestScansWithoutAnswersEnd(t *testing.T) {
 	r := stream.NewRouter()
 	stream.On(r, scanned, func(context.Context, *stream.Change[kit.Account]) error { n.Add(1); return nil })
 	run(t, kit.Must(stream.NewConsumer(testengine.Start(t).Client(), streamClient(t), table, r,
-		quick(t, stream.Leases(leases), stream.WithSnapshot())...))(t))
-	eventually(t, 10*failover(t), "the snapshot, or a record", func() bool { return n.Load() > 0 })
+		patient(t, stream.Leases(leases), stream.WithSnapshot())...))(t))
+	eventually(t, 10*patience(t), "the snapshot, or a record", func() bool { return n.Load() > 0 })
 }
 
 // Rule 3: the put of a dead letter.
@@ -432,7 +437,7 @@ func TestLettersWithoutAnswersEnd(t *testing.T) {
 		})
 	w.write("a", 1)
 	w.write("a", 2)
-	eventually(t, 10*failover(t), "the next change", func() bool { return seen.Load() > 0 })
+	eventually(t, 10*patience(t), "the next change", func() bool { return seen.Load() > 0 })
 }
 
 // hangsLimited is a service whose first answer to a read of one record is lost.
@@ -469,12 +474,12 @@ func TestDrivesWithoutAnswersEnd(t *testing.T) {
 		})
 	client := testengine.Start(t).Client()
 	c := kit.Must(stream.NewConsumer(describing{client, w.scripted}, hangsLimited{w.scripted, new(sync.Once)},
-		"accounts", r, quick(t, stream.Leases(w.leases))...))(t)
+		"accounts", r, patient(t, stream.Leases(w.leases))...))(t)
 	run(t, c)
 	w.write("a", 1)
 	until(t, "the letter", func() bool { return c.Stats().DeadLetters == 1 })
 	refuse.Store(false)
-	eventually(t, 10*failover(t), "the drive", func() bool {
+	eventually(t, 10*patience(t), "the drive", func() bool {
 		if err := stream.Drive(context.Background(), client, w.leases, "accounts", "default"); err != nil {
 			t.Fatal(err)
 		}
@@ -499,7 +504,7 @@ func TestDeleteGroupCanBeRepeated(t *testing.T) {
 	})
 	begin := func() func() {
 		return run(t, kit.Must(stream.NewConsumer(client, streamClient(t), table, r,
-			quick(t, stream.Leases(leases), stream.WithSnapshot())...))(t))
+			patient(t, stream.Leases(leases), stream.WithSnapshot())...))(t))
 	}
 	leave := begin()
 	until(t, "the snapshot", func() bool { return shown.Load() == 1 })
@@ -517,7 +522,7 @@ func TestDeleteGroupCanBeRepeated(t *testing.T) {
 		t.Errorf("the second DeleteGroup: %v", err)
 	}
 	begin()
-	eventually(t, 10*failover(t), "the second snapshot", func() bool { return shown.Load() == 2 })
+	eventually(t, 10*patience(t), "the second snapshot", func() bool { return shown.Load() == 2 })
 }
 
 // The same where the item of the group is deleted, and the name in the list of readers is not.
@@ -547,7 +552,7 @@ func TestDeleteGroupFreesItsPlace(t *testing.T) {
 	select {
 	case <-m.ended:
 		t.Errorf("the third group: %v", m.err)
-	case <-time.After(failover(t)):
+	case <-time.After(patience(t)):
 	}
 }
 
@@ -584,7 +589,7 @@ func TestDriveBesideADrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(out)
-	eventually(t, 4*failover(t), "the second drive", func() bool {
+	eventually(t, 4*patience(t), "the second drive", func() bool {
 		all, err := stream.Letters(ctx, client, w.leases, "accounts", "default")
 		return err == nil && len(all) == 0
 	})
@@ -613,11 +618,11 @@ func TestLettersWithoutAHandlerStay(t *testing.T) {
 	stream.On(r, kit.Must(mapper.New[other](kit.Failing{}, mapper.Table("accounts")))(t),
 		func(context.Context, *stream.Change[other]) error { return nil })
 	run(t, kit.Must(stream.NewConsumer(describing{client, w.scripted}, w.scripted, "accounts", r,
-		quick(t, stream.Leases(w.leases))...))(t))
+		patient(t, stream.Leases(w.leases))...))(t))
 	if err := stream.Drive(ctx, client, w.leases, "accounts", "default"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * failover(t))
+	time.Sleep(2 * patience(t))
 	if all := kit.Must(stream.Letters(ctx, client, w.leases, "accounts", "default"))(t); len(all) != 1 {
 		t.Errorf("%d letters: a change that no handler has handled is gone", len(all))
 	}
@@ -670,7 +675,7 @@ func TestNilErrorsStopNothing(t *testing.T) {
 	c := w.hooked(&hook{}, func(context.Context, *stream.Change[kit.Account]) error { return (*nilError)(nil) },
 		stream.OnError(func(error) {}))
 	w.write("a", 1)
-	eventually(t, 10*failover(t), "the letter", func() bool { return c.Stats().DeadLetters == 1 })
+	eventually(t, 10*patience(t), "the letter", func() bool { return c.Stats().DeadLetters == 1 })
 }
 
 func TestPanicsInDecodersStopNothing(t *testing.T) {
@@ -682,10 +687,10 @@ func TestPanicsInDecodersStopNothing(t *testing.T) {
 	stream.On(r, kit.Must(mapper.New[poison](kit.Failing{}))(t),
 		func(context.Context, *stream.Change[poison]) error { return nil })
 	c := kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, w.scripted, "accounts", r,
-		quick(t, stream.Leases(w.leases), stream.OnError(func(error) {}))...))(t)
+		patient(t, stream.Leases(w.leases), stream.OnError(func(error) {}))...))(t)
 	run(t, c)
 	w.write("a", 1)
-	eventually(t, 10*failover(t), "the letter", func() bool { return c.Stats().DeadLetters == 1 })
+	eventually(t, 10*patience(t), "the letter", func() bool { return c.Stats().DeadLetters == 1 })
 }
 
 // big has an external value.
@@ -722,8 +727,8 @@ func TestSnapshotsGoOnAfterMissingParts(t *testing.T) {
 		return nil
 	})
 	run(t, kit.Must(stream.NewConsumer(client, streamClient(t), table, r,
-		quick(t, stream.Leases(leases), stream.WithSnapshot())...))(t))
-	eventually(t, 10*failover(t), "the records after the snapshot", func() bool {
+		patient(t, stream.Leases(leases), stream.WithSnapshot())...))(t))
+	eventually(t, 10*patience(t), "the records after the snapshot", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return shown["2"] > 0
@@ -747,7 +752,7 @@ func TestFromBesideASnapshot(t *testing.T) {
 		}
 		return nil
 	})
-	c, err := stream.NewConsumer(testengine.Start(t).Client(), streamClient(t), table, r, quick(t, stream.Leases(leases),
+	c, err := stream.NewConsumer(testengine.Start(t).Client(), streamClient(t), table, r, patient(t, stream.Leases(leases),
 		stream.WithSnapshot(), stream.From(time.Now().Add(30*time.Second)))...)
 	if err != nil {
 		return // refused
@@ -756,7 +761,7 @@ func TestFromBesideASnapshot(t *testing.T) {
 	until(t, "the snapshot", func() bool { return snap.Load() == 1 })
 	e.Value.Counter = 2
 	kit.Must(m.Save(ctx, e))(t)
-	eventually(t, 10*failover(t), "the change after the scan", func() bool { return last.Load() == 2 })
+	eventually(t, 10*patience(t), "the change after the scan", func() bool { return last.Load() == 2 })
 }
 
 // Claim 7: DeleteGroup beside a running worker, then a new group with a snapshot. The records must wait for the scan.
@@ -768,13 +773,13 @@ func TestDeleteGroupBesideAWorker(t *testing.T) {
 	kit.Must(m.Save(ctx, e))(t)
 	r := stream.NewRouter()
 	stream.On(r, m, func(context.Context, *stream.Change[kit.Account]) error { return nil })
-	old := kit.Must(stream.NewConsumer(client, streamClient(t), table, r, quick(t, stream.Leases(leases))...))(t)
+	old := kit.Must(stream.NewConsumer(client, streamClient(t), table, r, patient(t, stream.Leases(leases))...))(t)
 	run(t, old)
 	until(t, "the worker", func() bool { return old.Stats().Handled > 0 })
 	if err := stream.DeleteGroup(ctx, client, leases, table, "default"); err != nil {
 		return // refused
 	}
-	time.Sleep(2 * failover(t))
+	time.Sleep(2 * patience(t))
 	var order sync.Mutex
 	var got []string
 	again := stream.NewRouter()
@@ -793,13 +798,13 @@ func TestDeleteGroupBesideAWorker(t *testing.T) {
 		return nil
 	})
 	run(t, kit.Must(stream.NewConsumer(client, streamClient(t), table, again,
-		quick(t, stream.Leases(leases), stream.WithSnapshot())...))(t))
-	time.Sleep(2 * failover(t))
+		patient(t, stream.Leases(leases), stream.WithSnapshot())...))(t))
+	time.Sleep(2 * patience(t))
 	kit.Must(m.Delete(ctx, e))(t)
-	time.Sleep(2 * failover(t))
+	time.Sleep(2 * patience(t))
 	handledOld := old.Stats().Handled
 	close(free)
-	time.Sleep(2 * failover(t))
+	time.Sleep(2 * patience(t))
 	order.Lock()
 	defer order.Unlock()
 	if len(got) == 0 || got[0] != "snapshot" || old.Stats().Handled != handledOld || handledOld > 1 {
@@ -831,10 +836,10 @@ func TestOnlyTheSurplusIsGivenUp(t *testing.T) {
 	}
 	until(t, "handlers", func() bool { return running.Load() >= 16 })
 	b := w.hooked(&hook{}, func(ctx context.Context, _ *stream.Change[kit.Account]) error { return nil })
-	time.Sleep(2 * failover(t))
+	time.Sleep(2 * patience(t))
 	close(out)
 	most := 0
-	for end := time.Now().Add(failover(t)); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience(t)); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		most = max(most, b.Stats().Shards)
 		if a.Stats().Shards < 2 {
 			interrupted.Add(1)
@@ -843,48 +848,6 @@ func TestOnlyTheSurplusIsGivenUp(t *testing.T) {
 	if interrupted.Load() > 0 {
 		t.Errorf("A had less than its share of two shards, %d times of 1 ms; B had up to %d", interrupted.Load(), most)
 	}
-}
-
-// replaced is a service with several former streams.
-type replaced struct {
-	*scripted
-	streams map[string][]*scriptedShard
-}
-
-func (r replaced) use(ctx context.Context, arn string, f func()) {
-	r.mu.Lock()
-	old := r.formerARN
-	_ = old
-	r.formerARN, r.former = arn, r.streams[arn]
-	r.mu.Unlock()
-	f()
-}
-
-func (r replaced) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput,
-	o ...func(*dynamodbstreams.Options),
-) (out *dynamodbstreams.DescribeStreamOutput, err error) {
-	if _, ok := r.streams[*in.StreamArn]; ok {
-		r.use(ctx, *in.StreamArn, func() { out, err = r.scripted.DescribeStream(ctx, in, o...) })
-		return out, err
-	}
-	return r.scripted.DescribeStream(ctx, in, o...)
-}
-
-func (r replaced) ListStreams(_ context.Context, in *dynamodbstreams.ListStreamsInput,
-	_ ...func(*dynamodbstreams.Options),
-) (*dynamodbstreams.ListStreamsOutput, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := append(slices.Sorted(maps.Keys(r.streams)), r.arn)
-	i := 0
-	if in.ExclusiveStartStreamArn != nil {
-		i = slices.Index(all, *in.ExclusiveStartStreamArn) + 1
-	}
-	out := &dynamodbstreams.ListStreamsOutput{Streams: []streamtypes.Stream{{StreamArn: &all[i]}}} // pages of one
-	if i < len(all)-1 {
-		out.LastEvaluatedStreamArn = &all[i]
-	}
-	return out, nil
 }
 
 // Claim 1: the stream is replaced twice within 24 hours while no worker runs. The records of the stream between are in
@@ -899,32 +862,22 @@ func TestStreamsThatAreReplacedTwice(t *testing.T) {
 	until(t, "the first", func() bool { return w.c.handled() == 1 })
 	first.leave()
 	<-first.ended
-	svc := replaced{w.scripted, map[string][]*scriptedShard{}}
-	next := func(n string) {
+	w.mu.Lock()
+	w.older = map[string][]*scriptedShard{}
+	w.mu.Unlock()
+	for _, n := range []string{"2", "3"} {
 		w.mu.Lock()
-		svc.streams[w.arn] = w.shards
-		for _, sh := range w.shards {
-			sh.closed = true
-		}
-		w.former = slices.Concat(w.former, w.shards)
+		w.older[w.arn] = w.shards
+		w.shards[0].closed = true
 		w.shards, w.arn = nil, w.arn[:len(w.arn)-1]+n
 		w.add("", 0, 1<<32-1).id = "shardId-0000000000000000000" + n + "-new"
 		w.mu.Unlock()
+		w.write("a", int(n[0]-'0'))
 	}
-	next("2")
-	w.write("a", 2)
-	next("3")
-	w.write("a", 3)
-	w.mu.Lock()
-	w.former = nil
-	for _, s := range svc.streams {
-		w.former = append(w.former, s...)
-	}
-	w.mu.Unlock()
 	r := stream.NewRouter()
 	stream.On(r, kit.Must(mapper.New[kit.Account](kit.Failing{}))(t), w.c.handle)
-	run(t, kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, svc, "accounts", r,
-		append(quick(t, stream.Leases(w.leases)), options...)...))(t))
+	run(t, kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, w.scripted, "accounts", r,
+		append(patient(t, stream.Leases(w.leases)), options...)...))(t))
 	until(t, "the last", func() bool { w.c.mu.Lock(); defer w.c.mu.Unlock(); return w.c.last["a"] == 3 })
 	if w.c.handled() != 3 || reports.Load() == 0 {
 		t.Errorf("%d of 3 changes handled, and no error was reported", w.c.handled())
@@ -953,8 +906,8 @@ func TestFormerStreamsStallNothing(t *testing.T) {
 	r := stream.NewRouter()
 	stream.On(r, kit.Must(mapper.New[kit.Account](kit.Failing{}))(t), w.c.handle)
 	run(t, kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, svc, "accounts", r,
-		quick(t, stream.Leases(w.leases))...))(t))
-	eventually(t, 10*failover(t), "the change of the new stream", func() bool { return w.c.handled() == 2 })
+		patient(t, stream.Leases(w.leases))...))(t))
+	eventually(t, 10*patience(t), "the change of the new stream", func() bool { return w.c.handled() == 2 })
 }
 
 type denied struct {
@@ -979,13 +932,13 @@ func TestWorkersThatCannotReadGiveUp(t *testing.T) {
 	r := stream.NewRouter()
 	stream.On(r, kit.Must(mapper.New[kit.Account](kit.Failing{}))(t), w.c.handle)
 	a := kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, cutStreams{w.scripted, c},
-		"accounts", r, quick(t, stream.Leases(w.leases), stream.OnError(func(error) {}))...))(t)
+		"accounts", r, patient(t, stream.Leases(w.leases), stream.OnError(func(error) {}))...))(t)
 	run(t, a)
 	until(t, "the shard", func() bool { return a.Stats().Shards == 1 })
 	c.set(true)
 	w.begin()
 	w.write("a", 1)
-	eventually(t, 10*failover(t), "the change", func() bool { return w.c.handled() == 1 })
+	eventually(t, 10*patience(t), "the change", func() bool { return w.c.handled() == 1 })
 }
 
 // Rule 3: a handler that ends its goroutine (t.FailNow of an assertion, runtime.Goexit).
@@ -1003,7 +956,7 @@ func TestGoexitStopsNothing(t *testing.T) {
 	})
 	w.write("a", 1)
 	w.write("a", 2)
-	eventually(t, 10*failover(t), "the changes", func() bool { return n.Load() >= 3 })
+	eventually(t, 10*patience(t), "the changes", func() bool { return n.Load() >= 3 })
 }
 
 // Rule 3: a record without a change (recordOf) is a dead letter, and the next one is handled.
@@ -1018,7 +971,7 @@ func TestRecordsWithoutAChangeStopNothing(t *testing.T) {
 	var n atomic.Int64
 	c := w.hooked(&hook{}, func(context.Context, *stream.Change[kit.Account]) error { n.Add(1); return nil })
 	w.write("b", 1)
-	eventually(t, 10*failover(t), "the letter, and the end of the answer", func() bool {
+	eventually(t, 10*patience(t), "the letter, and the end of the answer", func() bool {
 		return c.Stats().DeadLetters == 1 && c.Stats().Handled == 3 && n.Load() == 2
 	})
 }
@@ -1039,16 +992,16 @@ func TestHandlersAddedAfterASnapshotAreReported(t *testing.T) {
 	}
 	stream.On(second, others, func(_ context.Context, c *stream.Change[other]) error { othersShown.Add(1); return nil })
 	begin := func(r *stream.Router) func() {
-		return run(t, kit.Must(stream.NewConsumer(client, streamClient(t), table, r, quick(t, stream.Leases(leases),
+		return run(t, kit.Must(stream.NewConsumer(client, streamClient(t), table, r, patient(t, stream.Leases(leases),
 			stream.WithSnapshot(), stream.OnError(func(err error) { reports.Add(1); t.Log(err) }))...))(t))
 	}
 	leave := begin(first)
 	until(t, "the snapshot and the record", func() bool { return accountsShown.Load() == 2 })
-	time.Sleep(failover(t))
+	time.Sleep(patience(t))
 	leave()
 	reports.Store(0)
 	begin(second)
-	time.Sleep(3 * failover(t))
+	time.Sleep(3 * patience(t))
 	if othersShown.Load() == 0 && reports.Load() == 0 {
 		t.Error("the added handler is never shown the existing entity, and no error says so")
 	}

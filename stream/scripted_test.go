@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,8 @@ type scripted struct {
 	// former are the shards of a stream that was replaced.
 	former    []*scriptedShard
 	formerARN string
+	// older are the shards of streams that were replaced before.
+	older map[string][]*scriptedShard
 }
 
 type scriptedShard struct {
@@ -216,7 +219,11 @@ func (s *scripted) trim(i, records int) {
 }
 
 func (s *scripted) find(id string) *scriptedShard {
-	for _, sh := range slices.Concat(s.shards, s.former) {
+	all := slices.Concat(s.shards, s.former)
+	for _, more := range s.older {
+		all = append(all, more...)
+	}
+	for _, sh := range all {
 		if sh.id == id && !sh.deleted {
 			return sh
 		}
@@ -225,7 +232,7 @@ func (s *scripted) find(id string) *scriptedShard {
 }
 
 // ListStreams lists the former stream and the present one.
-func (s *scripted) ListStreams(ctx context.Context, _ *dynamodbstreams.ListStreamsInput,
+func (s *scripted) ListStreams(ctx context.Context, in *dynamodbstreams.ListStreamsInput,
 	_ ...func(*dynamodbstreams.Options),
 ) (*dynamodbstreams.ListStreamsOutput, error) {
 	if err := s.before(ctx, "ListStreams", ""); err != nil {
@@ -234,10 +241,14 @@ func (s *scripted) ListStreams(ctx context.Context, _ *dynamodbstreams.ListStrea
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := &dynamodbstreams.ListStreamsOutput{}
-	for _, arn := range []string{s.formerARN, s.arn} {
-		if arn != "" {
-			out.Streams = append(out.Streams, types.Stream{StreamArn: aws.String(arn)})
-		}
+	all := append(slices.Sorted(maps.Keys(s.older)), s.arn)
+	if s.formerARN != "" {
+		all = append([]string{s.formerARN}, all...)
+	}
+	i := slices.Index(all, aws.ToString(in.ExclusiveStartStreamArn)) + 1
+	out.Streams = []types.Stream{{StreamArn: &all[i]}} // pages of one
+	if i < len(all)-1 {
+		out.LastEvaluatedStreamArn = &all[i]
 	}
 	return out, nil
 }
@@ -254,6 +265,9 @@ func (s *scripted) DescribeStream(ctx context.Context, in *dynamodbstreams.Descr
 	begun, shards := in.ExclusiveStartShardId == nil, s.shards
 	if *in.StreamArn == s.formerARN {
 		shards = s.former
+	}
+	if more := s.older[*in.StreamArn]; more != nil {
+		shards = more
 	}
 	for _, sh := range shards {
 		if !begun {
