@@ -33,6 +33,7 @@ func init() {
 	door.Mapper.Incarnation = func(e any) []byte { return e.(interface{ incarnation() []byte }).incarnation() }
 	door.Mapper.OnPage = func(f func()) any { return scanFunc(func(s *scanSettings) { s.page = f }) }
 	door.Mapper.Throttled = throttled
+	door.Mapper.Public = func(m any, err error) error { return engineOf(m).public(err) }
 	door.Mapper.Engine = func(m any) door.Engine { return engineOf(m) }
 	door.Mapper.EngineOf = func(c any, e *schema.Entity, o any) (door.Engine, *model.Model, error) {
 		g, err := newEngine(c.(Client), e, nil, settingsOf(o.([]Option)))

@@ -91,8 +91,10 @@ func (c *Change[T]) Changed(fields ...field.Handle) bool {
 
 // Position is the sequence number with 40 digits, so that positions can be compared as text: an idempotent handler
 // stores the position of the last change that it has handled. In a snapshot it is 40 zeros, before all others.
-func (c *Change[T]) Position() string {
-	return strings.Repeat("0", max(0, 40-len(c.SequenceNumber))) + c.SequenceNumber
+func (c *Change[T]) Position() string { return position(c.SequenceNumber) }
+
+func position(sequence string) string {
+	return strings.Repeat("0", max(0, 40-len(sequence))) + sequence
 }
 
 // OnOption is an option of On.

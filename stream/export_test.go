@@ -39,3 +39,13 @@ func InsertLease(ctx context.Context, client mapper.Client, leases, group, shard
 	_, err = s.leases.Save(ctx, s.leases.New(lease{Name: group, Shard: shard, Parents: []string{parent}, Stream: arn}))
 	return err
 }
+
+// InsertOwned inserts the lease of a shard with an owner.
+func InsertOwned(ctx context.Context, client mapper.Client, leases, group, shard, arn, owner string) error {
+	s, err := newStore(client, leases, group, nil)
+	if err != nil {
+		return err
+	}
+	_, err = s.leases.Save(ctx, s.leases.New(lease{Name: group, Shard: shard, Stream: arn, Owner: owner, Taken: 1}))
+	return err
+}

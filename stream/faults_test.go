@@ -35,6 +35,52 @@ type world struct {
 	ctx    context.Context
 	group  sync.WaitGroup
 	last   atomic.Value // the last error
+	// unsteady draws what becomes of a request to the table of leases; nil is nothing.
+	unsteady func() fate
+}
+
+// fate is what becomes of a request.
+type fate int
+
+const (
+	arrives  fate = iota
+	vanishes      // before it arrives
+	isLost        // its answer
+	isLate        // its answer, by up to twice the failover time
+	isHung        // until its context ends
+)
+
+// unsteadyHTTP sends requests as their fates are.
+type unsteadyHTTP struct {
+	next cutHTTP
+	w    *world
+	most time.Duration
+}
+
+func (u unsteadyHTTP) Do(q *http.Request) (*http.Response, error) {
+	if u.w.unsteady == nil {
+		return u.next.Do(q)
+	}
+	of := u.w.unsteady()
+	switch of {
+	case vanishes:
+		return nil, errCut
+	case isHung:
+		<-q.Context().Done()
+		return nil, q.Context().Err()
+	}
+	r, err := u.next.Do(q)
+	if of == isLate {
+		select {
+		case <-time.After(rand.N(u.most)):
+		case <-q.Context().Done():
+		}
+	}
+	if err == nil && (of == isLost || q.Context().Err() != nil) {
+		_ = r.Body.Close()
+		return nil, errCut
+	}
+	return r, err
 }
 
 func newWorld(t *testing.T) *world {
@@ -69,7 +115,7 @@ func (w *world) beginWith(handle func(context.Context, *stream.Change[kit.Accoun
 	m := &process{cut: &cut{}, ended: make(chan struct{})}
 	o := testengine.Start(w.t).Client().Options()
 	client := dynamodb.New(o, func(o *dynamodb.Options) {
-		o.HTTPClient = cutHTTP{http.DefaultClient, m.cut}
+		o.HTTPClient = unsteadyHTTP{cutHTTP{http.DefaultClient, m.cut}, w, 2 * failover(w.t)}
 		o.Retryer = aws.NopRetryer{}
 	})
 	router := stream.NewRouter()
@@ -449,6 +495,14 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 					return errors.New("connection reset")
 				}
 				return nil
+			}
+			w.unsteady = func() fate {
+				mu.Lock()
+				defer mu.Unlock()
+				if w.ctx.Err() != nil || faults.IntN(25) > 0 {
+					return arrives
+				}
+				return fate(1 + faults.IntN(4))
 			}
 			workers := []*process{w.begin()}
 			counters := map[string]int{}

@@ -192,7 +192,7 @@ func recordsOf(event []byte) ([]eventRecord, error) {
 	if in.Positions != nil {
 		return nil,
 			errors.New("stream: the event has positions and no records: it is a message of the queue for failures: " +
-				"read the records from the stream (docs/streams.md)")
+				"pass it to Redrive")
 	}
 	if in.Records == nil {
 		return nil,

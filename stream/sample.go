@@ -26,11 +26,11 @@ func RecordsOf[T any](m *mapper.Mapper[T], old, now *T) ([]*Record, error) {
 	of := door.Mapper.Model(m)
 	before, err := putsOf(of, old)
 	if err != nil {
-		return nil, err
+		return nil, door.Mapper.Public(m, err)
 	}
 	after, err := putsOf(of, now)
 	if err != nil {
-		return nil, err
+		return nil, door.Mapper.Public(m, err)
 	}
 	var records []*Record
 	add := func(at *change.Change, old, now map[string]types.AttributeValue) {

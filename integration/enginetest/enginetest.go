@@ -1,11 +1,11 @@
 // Package enginetest gives the tests of a package a DynamoDB engine, which package integration finds or
 // starts. All tests share it, and each test has its own tables.
 //
-//	func TestMain(m *testing.M) { testengine.Run(m) }
+//	func TestMain(m *testing.M) { enginetest.Run(m) }
 //
 //	func TestOrders(t *testing.T) {
-//		engine := testengine.Start(t)
-//		orders, err := mapper.New[Order](engine.Client(), mapper.Table(testengine.Table(t, "PK:S", "SK:S")))
+//		engine := enginetest.Start(t)
+//		orders, err := mapper.New[Order](engine.Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
 //		...
 //	}
 package enginetest

@@ -76,6 +76,8 @@ var Mapper struct {
 	EngineOf func(client any, e *schema.Entity, options any) (Engine, *model.Model, error)
 	// Model returns the model of a mapper. Tests set its clock and sizes.
 	Model func(m any) *model.Model
+	// Public returns the error of package mapper for an error of an internal package.
+	Public func(m any, err error) error
 	// Throttled returns the *mapper.ThrottledError of an error, if it is one.
 	Throttled func(label string, err error) error
 	// Item makes a mapper.ItemNode that of an item. Patch makes a mapper.ItemPatch that of changes of an entity's

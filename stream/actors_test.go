@@ -313,7 +313,7 @@ func TestHangingBeatsStopHandlers(t *testing.T) {
 	}
 }
 
-// Claim 7: workers whose options differ, as during a deployment that makes the intervals shorter.
+// workers whose options differ, as during a deployment that makes the intervals shorter.
 func TestWorkersWithOtherIntervalsAreNotDead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -488,7 +488,7 @@ func TestDrivesWithoutAnswersEnd(t *testing.T) {
 	})
 }
 
-// Claim 7: a DeleteGroup that fails in its middle can be repeated, and the next group begins at its beginning.
+// a DeleteGroup that fails in its middle can be repeated, and the next group begins at its beginning.
 func TestDeleteGroupCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	ctx, table, leases, m := accounts(t)
@@ -602,7 +602,7 @@ type other struct {
 	Text string   `ddb:"sk=HEAD"`
 }
 
-// Claims 1 and 6: a worker of another version, whose router has no handler for a letter's model, drives. The letter
+// A worker of another version, whose router has no handler for a letter's model, drives. The letter
 // was handled by nobody, and must stay.
 func TestLettersWithoutAHandlerStay(t *testing.T) {
 	t.Parallel()
@@ -650,11 +650,11 @@ type poison struct {
 
 // child runs a test in a process of its own, because its fault ends the process.
 func child(t *testing.T) bool {
-	if os.Getenv("ATTACK_CHILD") != "" {
+	if os.Getenv("STREAM_TEST_CHILD") != "" {
 		return true
 	}
 	c := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.timeout", "20s")
-	c.Env = append(os.Environ(), "ATTACK_CHILD=1")
+	c.Env = append(os.Environ(), "STREAM_TEST_CHILD=1")
 	out, err := c.CombinedOutput()
 	if err != nil {
 		text := string(out)
@@ -735,7 +735,7 @@ func TestSnapshotsGoOnAfterMissingParts(t *testing.T) {
 	})
 }
 
-// Claim 4: From with WithSnapshot, from a clock that is ahead. Changes between the scan and From are lost.
+// From with WithSnapshot, from a clock that is ahead. Changes between the scan and From are lost.
 func TestFromBesideASnapshot(t *testing.T) {
 	t.Parallel()
 	ctx, table, leases, m := accounts(t)
@@ -764,7 +764,7 @@ func TestFromBesideASnapshot(t *testing.T) {
 	eventually(t, 10*patience(t), "the change after the scan", func() bool { return last.Load() == 2 })
 }
 
-// Claim 7: DeleteGroup beside a running worker, then a new group with a snapshot. The records must wait for the scan.
+// DeleteGroup beside a running worker, then a new group with a snapshot. The records must wait for the scan.
 func TestDeleteGroupBesideAWorker(t *testing.T) {
 	t.Parallel()
 	ctx, table, leases, m := accounts(t)
@@ -850,7 +850,7 @@ func TestOnlyTheSurplusIsGivenUp(t *testing.T) {
 	}
 }
 
-// Claim 1: the stream is replaced twice within 24 hours while no worker runs. The records of the stream between are in
+// the stream is replaced twice within 24 hours while no worker runs. The records of the stream between are in
 // the service, and no error reports that they are not handled.
 func TestStreamsThatAreReplacedTwice(t *testing.T) {
 	t.Parallel()
@@ -976,7 +976,7 @@ func TestRecordsWithoutAChangeStopNothing(t *testing.T) {
 	})
 }
 
-// Claim 6: a deployment adds a handler to a group whose snapshot has ended. The model's entities are neither shown,
+// a deployment adds a handler to a group whose snapshot has ended. The model's entities are neither shown,
 // nor is that reported.
 func TestHandlersAddedAfterASnapshotAreReported(t *testing.T) {
 	t.Parallel()

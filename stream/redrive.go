@@ -1,0 +1,76 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+)
+
+// Redrive handles the records of a message that Lambda has sent to the destination for failures, an SQS queue or an SNS
+// topic, after its last retry: pass the body of the message. Such a message has positions only, and Redrive reads the
+// records from the stream, which keeps them for 24 hours. They come after later changes of their items. The error has
+// those of all records that failed again: keep the message then.
+func (f *Function) Redrive(ctx context.Context, from Streams, message []byte) error {
+	var in struct {
+		Batch *struct {
+			Shard string `json:"shardId"`
+			First string `json:"startSequenceNumber"`
+			Last  string `json:"endSequenceNumber"`
+			ARN   string `json:"streamArn"`
+		} `json:"DDBStreamBatchInfo"`
+	}
+	switch err := json.Unmarshal(message, &in); {
+	case from == nil:
+		return errors.New("stream: Redrive: the client of streams is nil: pass dynamodbstreams.NewFromConfig(cfg)")
+	case err != nil || in.Batch == nil || in.Batch.Shard == "" || in.Batch.First == "" || in.Batch.Last == "":
+		return errors.New("stream: Redrive: the message has no DDBStreamBatchInfo: pass the body of a message that " +
+			"Lambda has sent to the destination for failures")
+	}
+	b := in.Batch
+	it, err := from.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
+		StreamArn: &b.ARN, ShardId: &b.Shard, ShardIteratorType: types.ShardIteratorTypeAtSequenceNumber,
+		SequenceNumber: &b.First,
+	})
+	if err != nil {
+		return fmt.Errorf("stream: Redrive: the stream does not have the records any more: %w", err)
+	}
+	table := tableOf(b.ARN)
+	failed := map[string]bool{}
+	var errs []error
+	for next := it.ShardIterator; next != nil; {
+		out, err := from.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: next})
+		if err != nil {
+			return errors.Join(append(errs, fmt.Errorf("stream: Redrive: %w", err))...)
+		}
+		for i := range out.Records {
+			rec, err := recordOf(table, b.Shard, &out.Records[i])
+			if position(rec.SequenceNumber) > position(b.Last) {
+				return errors.Join(errs...)
+			}
+			key := f.router.orderOf(rec)
+			if failed[key] {
+				continue // not before an earlier change of its entity
+			}
+			if err == nil {
+				err = f.router.handle(ctx, rec, &f.deleted)
+			}
+			if err != nil {
+				failed[key] = true
+				errs = append(errs, fmt.Errorf("stream: Redrive: record %s: %w", rec.SequenceNumber, err))
+			}
+			if rec.SequenceNumber == b.Last {
+				return errors.Join(errs...)
+			}
+		}
+		next = out.NextShardIterator
+		if len(out.Records) == 0 && !sleep(ctx, 100*time.Millisecond) {
+			return errors.Join(append(errs, ctx.Err())...)
+		}
+	}
+	return errors.Join(errs...)
+}
