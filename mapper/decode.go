@@ -114,7 +114,7 @@ func (c *ItemChange[T]) Changed(fields ...field.Handle) bool {
 		}
 		row := door.Field.Row(f)
 		if !c.model.HasStruct(row) {
-			panic(c.model.Errorf("Changed got a handle of another model, %s: pass one of this model, or of a struct in it", row).Error())
+			panic(c.model.Errorf("Changed got a handle of another model: pass one of its fields").Error())
 		}
 		if c.model.Changed(c.Old.identified(), c.New.identified(), row) {
 			return true

@@ -56,8 +56,8 @@ func OnInvalid(report func(Invalid)) ScanOption {
 	return scanFunc(func(s *scanSettings) { s.invalid = report })
 }
 
-// Invalid is an entity with a stored value that does not fit its field (*StoredValueError), or with a large value that is
-// damaged (large.ErrCorrupt).
+// Invalid is an entity with a stored value that does not fit its field (*StoredValueError), or with a large value
+// that is damaged (large.ErrCorrupt).
 type Invalid struct {
 	// Table and Key are those of its root item.
 	Table string
@@ -105,7 +105,8 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 			e := &Entity[T]{}
 			s, err := m.get().decodeFound(ctx, f, &e.Value, &t)
 			err = m.get().public(err)
-			if settings.invalid != nil && (errors.As(err, new(*StoredValueError)) || errors.Is(err, extern.ErrCorrupt)) {
+			if settings.invalid != nil &&
+				(errors.As(err, new(*StoredValueError)) || errors.Is(err, extern.ErrCorrupt)) {
 				at := f.RootPlace()
 				settings.invalid(Invalid{at.Table.Name, at.Key(), err})
 				return true

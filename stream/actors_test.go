@@ -557,7 +557,7 @@ func TestDeleteGroupFreesItsPlace(t *testing.T) {
 }
 
 // A Drive that is asked for while another one runs handles the letters that the running one has passed.
-func TestDriveBesideADrive(t *testing.T) {
+func TestDrivesAreRepeatedOnRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx, client := context.Background(), testengine.Start(t).Client()
@@ -602,14 +602,17 @@ type other struct {
 	Text string   `ddb:"sk=HEAD"`
 }
 
-// A worker of another version, whose router has no handler for a letter's model, drives. The letter
-// was handled by nobody, and must stay.
+// A worker of another version drives, whose router has no handler for a letter's model. The letter was not handled,
+// and must stay.
 func TestLettersWithoutAHandlerStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx, client := context.Background(), testengine.Start(t).Client()
-	first := w.hooked(&hook{}, func(context.Context, *stream.Change[kit.Account]) error { return errors.New("refused") },
-		stream.KeepValues())
+	first := w.hooked(
+		&hook{},
+		func(context.Context, *stream.Change[kit.Account]) error { return errors.New("refused") },
+		stream.KeepValues(),
+	)
 	w.write("a", 1)
 	until(t, "the letter", func() bool { return first.Stats().DeadLetters == 1 })
 	first.leave()
@@ -736,7 +739,7 @@ func TestSnapshotsGoOnAfterMissingParts(t *testing.T) {
 }
 
 // From with WithSnapshot, from a clock that is ahead. Changes between the scan and From are lost.
-func TestFromBesideASnapshot(t *testing.T) {
+func TestSnapshotsRefuseFrom(t *testing.T) {
 	t.Parallel()
 	ctx, table, leases, m := accounts(t)
 	e := m.New(kit.Account{ID: "1", Counter: 1})
@@ -752,8 +755,13 @@ func TestFromBesideASnapshot(t *testing.T) {
 		}
 		return nil
 	})
-	c, err := stream.NewConsumer(testengine.Start(t).Client(), streamClient(t), table, r, patient(t, stream.Leases(leases),
-		stream.WithSnapshot(), stream.From(time.Now().Add(30*time.Second)))...)
+	c, err := stream.NewConsumer(
+		testengine.Start(t).Client(),
+		streamClient(t),
+		table,
+		r,
+		patient(t, stream.Leases(leases),
+			stream.WithSnapshot(), stream.From(time.Now().Add(30*time.Second)))...)
 	if err != nil {
 		return // refused
 	}
@@ -764,8 +772,8 @@ func TestFromBesideASnapshot(t *testing.T) {
 	eventually(t, 10*patience(t), "the change after the scan", func() bool { return last.Load() == 2 })
 }
 
-// DeleteGroup beside a running worker, then a new group with a snapshot. The records must wait for the scan.
-func TestDeleteGroupBesideAWorker(t *testing.T) {
+// DeleteGroup while a worker runs, then a new group with a snapshot. The records must wait for the scan.
+func TestDeletedGroupsHaveNoWorkers(t *testing.T) {
 	t.Parallel()
 	ctx, table, leases, m := accounts(t)
 	client := testengine.Start(t).Client()
@@ -813,7 +821,7 @@ func TestDeleteGroupBesideAWorker(t *testing.T) {
 }
 
 // A worker gives up its surplus, and not all of its shards.
-func TestOnlyTheSurplusIsGivenUp(t *testing.T) {
+func TestOnlyTheSurplusIsReleased(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.mu.Lock()
@@ -924,8 +932,8 @@ func (d denied) DescribeStream(ctx context.Context, in *dynamodbstreams.Describe
 	return d.scripted.DescribeStream(ctx, in, o...)
 }
 
-// Rule 3: a worker that reaches the table of leases, but not the stream, keeps its shards from the others.
-func TestWorkersThatCannotReadGiveUp(t *testing.T) {
+// Rule 3: a worker that reaches the table of leases, but not the stream, keeps its shards from the notes.
+func TestWorkersThatCannotReadLeave(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := &cut{}
@@ -982,15 +990,19 @@ func TestHandlersAddedAfterASnapshotAreReported(t *testing.T) {
 	t.Parallel()
 	ctx, table, leases, m := accounts(t)
 	client := testengine.Start(t).Client()
-	others := kit.Must(mapper.New[other](client, mapper.Table(table)))(t)
+	notes := kit.Must(mapper.New[other](client, mapper.Table(table)))(t)
 	kit.Must(m.Save(ctx, m.New(kit.Account{ID: "1", Counter: 1})))(t)
-	kit.Must(others.Save(ctx, others.New(other{ID: "1", Text: "x"})))(t)
-	var accountsShown, othersShown, reports atomic.Int64
+	kit.Must(notes.Save(ctx, notes.New(other{ID: "1", Text: "x"})))(t)
+	var accountsShown, secondShown, reports atomic.Int64
 	first, second := stream.NewRouter(), stream.NewRouter()
 	for _, r := range []*stream.Router{first, second} {
-		stream.On(r, m, func(_ context.Context, c *stream.Change[kit.Account]) error { accountsShown.Add(1); return nil })
+		stream.On(
+			r,
+			m,
+			func(_ context.Context, c *stream.Change[kit.Account]) error { accountsShown.Add(1); return nil },
+		)
 	}
-	stream.On(second, others, func(_ context.Context, c *stream.Change[other]) error { othersShown.Add(1); return nil })
+	stream.On(second, notes, func(_ context.Context, c *stream.Change[other]) error { secondShown.Add(1); return nil })
 	begin := func(r *stream.Router) func() {
 		return run(t, kit.Must(stream.NewConsumer(client, streamClient(t), table, r, patient(t, stream.Leases(leases),
 			stream.WithSnapshot(), stream.OnError(func(err error) { reports.Add(1); t.Log(err) }))...))(t))
@@ -1002,7 +1014,7 @@ func TestHandlersAddedAfterASnapshotAreReported(t *testing.T) {
 	reports.Store(0)
 	begin(second)
 	time.Sleep(3 * patience(t))
-	if othersShown.Load() == 0 && reports.Load() == 0 {
+	if secondShown.Load() == 0 && reports.Load() == 0 {
 		t.Error("the added handler is never shown the existing entity, and no error says so")
 	}
 }

@@ -148,7 +148,11 @@ func (r *route[T]) table(name string) *item.Table {
 	return r.model.TableNamed(name)
 }
 
-func (r *route[T]) changes(rec *Record, ended *deletions, calls *[]func(context.Context) error) (matched bool, err error) {
+func (r *route[T]) changes(
+	rec *Record,
+	ended *deletions,
+	calls *[]func(context.Context) error,
+) (matched bool, err error) {
 	var options []mapper.DecodeOption
 	if rec.Table != "" {
 		options = append(options, mapper.InTable(rec.Table))
@@ -202,7 +206,8 @@ func (r *route[T]) add(calls *[]func(context.Context) error, rec *Record, ended 
 	entity, event := events(old, now, p.expired)
 	either := cmp.Or(now, old)
 	// A claim of an insert can be written twice.
-	again := now != nil && now.State == "staged" && !exists(old) && old != nil && bytes.Equal(old.Incarnation, now.Incarnation)
+	again := now != nil && now.State == "staged" && !exists(old) && old != nil &&
+		bytes.Equal(old.Incarnation, now.Incarnation)
 	if either.Root && !exists(now) && old != nil && !again {
 		ended.add(old.Incarnation)
 	}
@@ -222,7 +227,7 @@ func (r *route[T]) add(calls *[]func(context.Context) error, rec *Record, ended 
 	})
 }
 
-// show sets the values of what a change shows, of a record that can show two.
+// show sets the values that a change has, of a record that can show two changes.
 func (c *Change[T]) show(old, now *mapper.Decoded[T]) {
 	if exists(old) || old != nil && !old.Root {
 		c.Old = old.Value
@@ -327,7 +332,11 @@ func (r *route[T]) load(ctx context.Context, s query.Selection[T]) (*mapper.Enti
 	return e, err
 }
 
-func (r *route[T]) snapshot(dog *watchdog, table string, show func(*Record, func(context.Context) error, error) bool) error {
+func (r *route[T]) snapshot(
+	dog *watchdog,
+	table string,
+	show func(*Record, func(context.Context) error, error) bool,
+) error {
 	more, ctx, shown := true, dog.ctx, show
 	show = func(rec *Record, call func(context.Context) error, err error) bool {
 		dog.pause()

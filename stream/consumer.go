@@ -127,8 +127,8 @@ func Attempts(n int, least, most time.Duration) ConsumerOption {
 	return func(s *settings) { s.attempts, s.least, s.most = n, least, most }
 }
 
-// Timeout is how long a call of a handler may take, until its context ends. A handler that obeys its context fails then,
-// and is called again. The default is no limit: calls of more than a minute are reported (*SlowError).
+// Timeout is how long a call of a handler may take, until its context ends. A handler that obeys its context fails
+// then, and is called again. The default is no limit: calls of more than a minute are reported (*SlowError).
 func Timeout(d time.Duration) ConsumerOption { return func(s *settings) { s.timeout = d } }
 
 // Grace is how long running handlers may take after Run's context has ended. Then their own context ends. The default
@@ -216,9 +216,15 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 	for _, o := range []struct {
 		name  string
 		value time.Duration
-	}{{"Interval", s.interval}, {"Failover", s.failover}, {"Discover", s.discover}, {"Poll", s.poll}, {"Timeout", s.timeout}} {
+	}{
+		{"Interval", s.interval},
+		{"Failover", s.failover},
+		{"Discover", s.discover},
+		{"Poll", s.poll},
+		{"Timeout", s.timeout},
+	} {
 		if o.value < time.Millisecond && !(o.name == "Timeout" && o.value == 0) {
-			return fmt.Errorf("%s(%v): pass a millisecond or more, such as 5*time.Second", o.name, o.value)
+			return fmt.Errorf("%s(%v): pass a millisecond or more, such as 5*time.Second", o.name, o.value.String())
 		}
 	}
 	switch {
@@ -247,7 +253,9 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 	case s.snapshot && !s.from.IsZero():
 		return errors.New("From and WithSnapshot: a snapshot begins at its own time: leave out From")
 	case time.Until(s.from) > margin:
-		return errors.New("From is in the future, so that earlier changes would not be handled: pass a time that has passed")
+		return errors.New(
+			"From is in the future, so that earlier changes would not be handled: pass a time that has passed",
+		)
 	case s.own && s.letters == nil:
 		return errors.New("the function of DeadLetters is nil: leave out the option for the table of leases")
 	case s.failed == nil:
@@ -349,9 +357,8 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	for _, name := range first.Models {
 		if g.Value.Snapshot && !slices.Contains(g.Value.Models, name) {
-			c.settings.failed(fmt.Errorf("stream of the table %s: the snapshot of the group %s did not show the entities "+
-				"with the keys %s, which have a handler since: use a new group, or delete it with stream.DeleteGroup",
-				c.table, c.settings.group, name))
+			c.settings.failed(fmt.Errorf("group %s of the table %s: its snapshot did not show the keys %s: make a "+
+				"new group, or call stream.DeleteGroup", c.settings.group, c.table, name))
 		}
 	}
 	w := &work{
@@ -530,8 +537,8 @@ func (w *work) beat(ctx context.Context) {
 	w.report(missingIsFine(err))
 }
 
-// late reports whether the last beat is so old that other workers may have taken the leases, by either of two clocks:
-// one of them stands still while a machine sleeps.
+// late reports whether the last beat is so old that other workers may have taken the leases. It asks two clocks,
+// because one of them stops while a machine sleeps.
 func (w *work) late(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -41,9 +41,12 @@ func (w *work) discovering(ctx context.Context) {
 			wait = s.interval / 10
 		case err != nil:
 			if errors.As(err, new(*streams.ResourceNotFoundException)) {
-				err = fmt.Errorf("%w: pass a client of streams with the region, account and endpoint of the table's", err)
+				err = fmt.Errorf(
+					"%w: pass a client of streams with the region, account and endpoint of the table's",
+					err,
+				)
 			}
-			w.report(fmt.Errorf("list the shards of the table %s: %w", w.c.table, err))
+			w.reportIn(ctx, fmt.Errorf("list the shards of the table %s: %w", w.c.table, err))
 			pause = min(2*pause+time.Millisecond, s.discover)
 			wait = pause
 		default:
@@ -143,8 +146,8 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 
 // replaced returns the streams of the table between the former ones, of which there are leases, and the present one.
 func (w *work) replaced(ctx context.Context, arn string, former map[string]bool) (between []string) {
-	w.report(fmt.Errorf("stream of the table %s: it was replaced, and changes before the new one began are in no stream: "+
-		"if the table was written then, make read models again with a new group and WithSnapshot", w.c.table))
+	w.report(fmt.Errorf("stream of the table %s: it was replaced, and changes in between are lost: make read models "+
+		"again with a new group and WithSnapshot", w.c.table))
 	first := slices.Min(slices.Collect(maps.Keys(former)))
 	in := &dynamodbstreams.ListStreamsInput{TableName: &w.c.table}
 	for {

@@ -35,11 +35,11 @@ type world struct {
 	ctx    context.Context
 	group  sync.WaitGroup
 	last   atomic.Value // the last error
-	// unsteady draws what becomes of a request to the table of leases; nil is nothing.
+	// unsteady draws the fate of a request to the table of leases; nil means that all arrive.
 	unsteady func() fate
 }
 
-// fate is what becomes of a request.
+// fate is the fate of a request.
 type fate int
 
 const (

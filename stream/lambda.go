@@ -185,7 +185,11 @@ func recordsOf(event []byte) ([]eventRecord, error) {
 	if err := json.Unmarshal(event, &in); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			err = fmt.Errorf("%s cannot be a JSON %s", cmp.Or(kind.Field, "the event"), kind.Value)
+			err = fmt.Errorf(
+				"%s: a JSON %s: pass the event as Lambda sends it",
+				cmp.Or(kind.Field, "the event"),
+				kind.Value,
+			)
 		}
 		return nil, fmt.Errorf("stream: invalid event: %w", err)
 	}

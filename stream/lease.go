@@ -187,8 +187,12 @@ func (s *store) beats(ctx context.Context) (map[string]worker, error) {
 type deletedError struct{ table, group string }
 
 func (e *deletedError) Error() string {
-	return fmt.Sprintf("stream of the table %s: the group %s was deleted: stop its workers, call stream.DeleteGroup again "+
-		"if it has failed, and start them", e.table, e.group)
+	return fmt.Sprintf(
+		"stream of the table %s: the group %s was deleted: stop its workers, call stream.DeleteGroup again "+
+			"if it has failed, and start them",
+		e.table,
+		e.group,
+	)
 }
 
 // quiet returns an error if a worker of the group beats. It watches counters of workers that have died as long as
@@ -217,8 +221,8 @@ func (s *store) quiet(ctx context.Context, table, name string) error {
 	return err
 }
 
-// delete deletes all items of a group. It marks the group first, so that no worker adds a lease, and deletes the mark
-// last, so that a delete that has failed can be repeated and no new group begins with old leases.
+// delete deletes all items of a group. It marks the group first, so that no worker adds a lease. The mark
+// is deleted last: a delete that has failed can be repeated, and no new group begins with old leases.
 func (s *store) delete(ctx context.Context, table, name string) error {
 	_, err := s.groups.Update(ctx, s.groups.Key(s.name), func(g *group) error { g.Deleting = true; return nil })
 	if missingIsFine(err) != nil {

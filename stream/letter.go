@@ -29,8 +29,8 @@ type Letter struct {
 	// Time is when DynamoDB wrote the item.
 	Time time.Time
 	// Attempts is the number of calls of the handler, 0 for a record that could not be decoded. Err is the last error.
-	// The table of leases stores the types of a handler's error, and its text with KeepValues only, because the text can
-	// have values.
+	// The table of leases stores the types of a handler's error, and its text with KeepValues only, because the text
+	// can have values.
 	Attempts int
 	Err      error
 }
@@ -93,12 +93,13 @@ func (s *store) put(ctx context.Context, l *Letter, expired, values bool) error 
 	return err
 }
 
-// kindOf returns the types of an error and of those that it wraps, and the code of an error of AWS. Types of the packages
-// fmt and errors say nothing, and are shown only if there are no others.
+// kindOf returns the types of an error and of those that it wraps, and the code of an error of AWS. Types of the
+// packages fmt and errors say nothing, and are shown only if there are no others.
 func kindOf(err error) string {
 	kinds := ""
+	kind := ""
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		kind := fmt.Sprintf("%T", e)
+		kind = fmt.Sprintf("%T", e)
 		if strings.HasPrefix(kind, "*fmt.") || strings.HasPrefix(kind, "*errors.") {
 			continue
 		}
@@ -111,5 +112,5 @@ func kindOf(err error) string {
 	if errors.As(err, &refused) {
 		kinds += " " + refused.ErrorCode()
 	}
-	return cmp.Or(strings.TrimSpace(kinds), fmt.Sprintf("%T", err))
+	return cmp.Or(strings.TrimSpace(kinds), kind)
 }

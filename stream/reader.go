@@ -201,6 +201,10 @@ func (c *Consumer) room(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
+	if ctx.Err() != nil { // a select of two takes either
+		<-c.batches
+		return false
+	}
 	if c.limiter != nil {
 		if err := c.limiter.Take(ctx, 1); err != nil {
 			<-c.batches
@@ -471,8 +475,10 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 			r.w.report(&DeadLetterError{l})
 			return true
 		}
-		r.report(fmt.Errorf("stream of the table %s: shard %s: the dead letter of record %s is not stored yet: %w (the "+
-			"record's own error: %v)", l.Table, l.Shard, l.SequenceNumber, err, l.Err))
+		r.report(
+			fmt.Errorf("stream of the table %s: shard %s: the dead letter of record %s is not stored yet: %w (the "+
+				"record's own error: %v)", l.Table, l.Shard, l.SequenceNumber, err, l.Err),
+		)
 		if !sleep(r.reading, jitter(pause+time.Millisecond)) {
 			return false
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// Redrive handles the records of a message that Lambda has sent to the destination for failures, an SQS queue or an SNS
-// topic, after its last retry: pass the body of the message. Such a message has positions only, and Redrive reads the
+// Redrive handles the records of a message that Lambda has sent to the destination for failures after its last retry.
+// Pass the body of the message. Such a message has positions only, and Redrive reads the
 // records from the stream, which keeps them for 24 hours. They come after later changes of their items. The error has
 // those of all records that failed again: keep the message then.
 func (f *Function) Redrive(ctx context.Context, from Streams, message []byte) error {

@@ -129,7 +129,9 @@ func run(ctx context.Context, calls []func(context.Context) error) error {
 }
 
 // errExited is the error of a function that has ended its goroutine.
-var errExited = errors.New("the handler has ended its goroutine (runtime.Goexit, or FailNow of a test): return an error")
+var errExited = errors.New(
+	"the handler has ended its goroutine (runtime.Goexit, or FailNow of a test): return an error",
+)
 
 // guarded calls a function of a user. Its panic is an error. It has a goroutine of its own, which it can end.
 func guarded(call func() error) error {
@@ -207,8 +209,8 @@ func (r *Router) models(table string) (names []string) {
 	return names
 }
 
-// orderOf returns a key that records share if they must be handled in their order: the partition key, or the whole key
-// of an item in a table of no model.
+// orderOf returns a key that records share if they must be handled in their order. It is the partition key, or the
+// whole key of an item in a table of no model.
 func (r *Router) orderOf(rec *Record) string {
 	if k, ok := attr.ScalarOf(rec.Keys[r.hashOf(rec.Table)]); ok {
 		return rec.Table + "\x00" + k.Text

@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// RecordsOf returns the records of a save that makes the entity now of the entity old: for tests of handlers, which
-// pass them to Router.Handle. nil is an entity that does not exist. It sends nothing. External values (chunk, s3=) are
+// RecordsOf returns the records of a save that makes the entity now of the entity old. Tests of handlers pass them to
+// Router.Handle. nil is an entity that does not exist. It sends nothing. External values (chunk, s3=) are
 // in their items, and sequence numbers count from 1.
 func RecordsOf[T any](m *mapper.Mapper[T], old, now *T) ([]*Record, error) {
 	if m == nil {

@@ -29,9 +29,9 @@ type page struct {
 	Path string
 }
 
-// TestSweptEntitiesEndOnce lets DynamoDB Local delete the items of an entity by their time to live, in the order that it
-// likes. Its records do not say that they are of the time to live, so the event is Deleted. Other engines do not sweep:
-// there the test deletes the items.
+// TestSweptEntitiesEndOnce lets DynamoDB Local delete the items of an entity by their time to live, in the order that
+// it likes. Its records do not say that they are of the time to live, so the event is Deleted. Other engines do not
+// sweep: there the test deletes the items.
 func TestSweptEntitiesEndOnce(t *testing.T) {
 	t.Parallel()
 	ctx, table, e := context.Background(), streamed(t), testengine.Start(t)

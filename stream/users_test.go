@@ -31,8 +31,8 @@ func panicOf(f func()) (text string) {
 	return ""
 }
 
-// Changed tells of handles of another model, and of a Change without a record. false or true would be believed.
-func TestChangedRefusesWhatItCannotTell(t *testing.T) {
+// Changed panics for handles of another model, and in a Change without a record. Both answers would be wrong.
+func TestChangedRefusesOtherHandles(t *testing.T) {
 	t.Parallel()
 	m := kit.Must(mapper.New[kit.Account](kit.Failing{}))(t)
 	router := stream.NewRouter()
@@ -117,7 +117,10 @@ func TestPanicsOfOptionsStopNothing(t *testing.T) {
 	w.c.failAt = func(id string, n int) error { return errors.New("refused") }
 	w.write("a", 1)
 	until(t, "the letter", func() bool { return c.Stats().DeadLetters == 1 })
-	f := stream.Lambda(stream.NewRouter(), stream.OnFailure(func(context.Context, *stream.Record, error) { panic("OnFailure") }))
+	f := stream.Lambda(
+		stream.NewRouter(),
+		stream.OnFailure(func(context.Context, *stream.Record, error) { panic("OnFailure") }),
+	)
 	if _, err := f.Handle(context.Background(), []byte(`{"Records": [{"dynamodb": {"SequenceNumber": "1",
 		"NewImage": {"PK": "x"}}}]}`)); err != nil {
 		t.Error(err)
@@ -144,8 +147,15 @@ func TestTimeoutEndsCalls(t *testing.T) {
 func TestUnknownOwnersAreWatched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if err := stream.InsertOwned(w.ctx, testengine.Start(t).Client(), w.leases, "accounts/default", w.shards[0].id, w.arn,
-		"unknown"); err != nil {
+	if err := stream.InsertOwned(
+		w.ctx,
+		testengine.Start(t).Client(),
+		w.leases,
+		"accounts/default",
+		w.shards[0].id,
+		w.arn,
+		"unknown",
+	); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()
@@ -174,7 +184,7 @@ func TestConsumersRunOnce(t *testing.T) {
 	}
 }
 
-// A group is not deleted beside a worker that beats. The cure of an error about the table of leases is of its kind.
+// A group is not deleted while a worker beats. The cure of an error about the table of leases is of its kind.
 func TestDeleteGroupRefusesRunningWorkers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -220,7 +230,12 @@ func TestOptionsThatLoseChangesAreRefused(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, err := stream.PlanConsumer(1, 1, stream.Poll(-1)); err == nil || !strings.Contains(err.Error(), "PlanConsumer: Poll") {
+	if _, err := stream.PlanConsumer(
+		1,
+		1,
+		stream.Poll(-1),
+	); err == nil ||
+		!strings.Contains(err.Error(), "PlanConsumer: Poll") {
 		t.Error(err)
 	}
 }
@@ -247,13 +262,14 @@ func TestLettersSayWhy(t *testing.T) {
 	if got := all[0].Err.Error(); got != "*types.ConditionalCheckFailedException ConditionalCheckFailedException" {
 		t.Errorf("of the handler: %q", got)
 	}
-	if got := all[1].Err.Error(); !strings.Contains(got, `attribute "Counter"`) || strings.Contains(got, "ACCOUNT#a\"") {
+	if got := all[1].Err.Error(); !strings.Contains(got, `attribute "Counter"`) ||
+		strings.Contains(got, "ACCOUNT#a\"") {
 		t.Errorf("of the record: %q", got)
 	}
 }
 
-// An iterator at the beginning of an empty stream is refused by DynamoDB Local as soon as there is a record. Nothing was
-// trimmed.
+// An iterator at the beginning of an empty stream is refused by DynamoDB Local as soon as there is a record. Nothing
+// was trimmed.
 func TestEmptyStreamsAreNotTrimmed(t *testing.T) {
 	t.Parallel()
 	ctx, table, leases, m := accounts(t)

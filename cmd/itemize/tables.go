@@ -17,7 +17,9 @@ import (
 // tables prints the tables of models.
 func (c *command) tables(args []string) error {
 	f := c.flags(help{
-		"tables", "[packages]", "Print the tables of models, with indexes and time to live. Models of tests are left out. Models " +
+		"tables",
+		"[packages]",
+		"Print the tables of models, with indexes and time to live. Models of tests are left out. Models " +
 			"that share a table are joined. With -events, add the event source mappings of Lambda functions.",
 		[]string{
 			"tables ./...", "tables -format terraform ./store", "tables -time 2026-03-01 ./store",
