@@ -91,10 +91,10 @@ func (w *world) items(text string) (out []string) {
 	return out
 }
 
-// soon waits for a condition, for a time in which it becomes true without a fault.
+// soon waits for a condition, for a shorter time than until.
 func soon(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * failover(t)); !done(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("timeout: %s", what)
 		}
@@ -1650,6 +1650,7 @@ func TestSurplusCountsLeavingReaders(t *testing.T) {
 	time.Sleep(failover(t))
 	close(out)
 	soon(t, "two each", func() bool { return first.Stats().Shards == 2 && second.Stats().Shards == 2 })
+	soon(t, "six iterators", func() bool { return w.requests("GetShardIterator", "") >= 6 })
 	if n := w.requests("GetShardIterator", ""); n != 6 {
 		t.Errorf("the shards were opened %d times, want 6: four by the first worker, two by the second", n)
 	}
