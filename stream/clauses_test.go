@@ -848,7 +848,8 @@ func TestRunChecksTheTable(t *testing.T) {
 		if left := w.items(""); len(left) > 0 {
 			t.Errorf("%s: it has joined: %v", name, left)
 		}
-		if err := c.Run(nil); err == nil || !strings.Contains(err.Error(), "context is nil") { //nolint:staticcheck
+		var missing context.Context
+		if err := c.Run(missing); err == nil || !strings.Contains(err.Error(), "context is nil") {
 			t.Errorf("nil: %v", err)
 		}
 	}
