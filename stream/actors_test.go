@@ -511,7 +511,7 @@ func TestDeleteGroupCanBeRepeated(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	leave()
 	h := &hook{before: func(_ context.Context, op, body string) (err error) {
-		if op == "DeleteItem" && strings.Contains(body, "SHARD#SNAPSHOT") {
+		if op == "TransactWriteItems" && strings.Contains(body, "SHARD#SNAPSHOT") {
 			return errLost
 		}
 		return nil
@@ -537,7 +537,7 @@ func TestDeleteGroupFreesItsPlace(t *testing.T) {
 		<-m.ended
 	}
 	h := &hook{before: func(_ context.Context, op, body string) error {
-		if op == "UpdateItem" && strings.Contains(body, "STREAM#") {
+		if op == "TransactWriteItems" && strings.Contains(body, "STREAM#") {
 			return errLost
 		}
 		return nil

@@ -201,7 +201,7 @@ var errExists = errors.New("another worker was first")
 // add inserts leases, if the group still is that of this worker.
 func (w *work) add(ctx context.Context, all []lease) error {
 	s := w.c.store
-	for some := range slices.Chunk(all, 90) { // a transaction has up to 100 items
+	for some := range slices.Chunk(all, mostInTransaction) {
 		parts := []mapper.Part{s.groups.SavePart(w.of, mapper.CheckLoaded())}
 		for _, l := range some {
 			parts = append(parts, s.leases.SavePart(s.leases.New(l)))

@@ -43,11 +43,7 @@ func groupOf(ctx context.Context, client mapper.Client, leases, table, groupName
 		return nil, err
 	}
 	_, err = s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong())
-	exists := err == nil
 	if errors.Is(err, mapper.ErrNotFound) {
-		exists, err = s.reads(ctx, table, groupName)
-	}
-	if err == nil && !exists {
 		return nil,
 			fmt.Errorf("stream: the group %s of the table %s: it does not exist in the table of leases %s: check the "+
 				"three names", groupName, table, leases)

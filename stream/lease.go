@@ -98,13 +98,18 @@ func newStore(client mapper.Client, table, name string, options []mapper.Option)
 	return s, nil
 }
 
-// join adds the group to the readers of a table's stream, and returns it: first if it is new. A stream has at most
-// two readers.
+// join returns the group. A new one is first, and becomes one of the two readers of the table's stream in the same
+// transaction.
 func (s *store) join(ctx context.Context, table, name string, first group) (*mapper.Entity[group], error) {
-	if g, err := s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong()); err == nil && g.Value.Deleting {
-		return nil, &deletedError{table, name}
-	}
+	first.Name, first.ID = s.name, rand.Text()
 	for {
+		g, err := s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong())
+		if err == nil && g.Value.Deleting {
+			return nil, &deletedError{table, name}
+		}
+		if !errors.Is(err, mapper.ErrNotFound) {
+			return g, err
+		}
 		e, err := s.readers.Load(ctx, s.readers.Key(table), mapper.Strong())
 		if errors.Is(err, mapper.ErrNotFound) {
 			e, err = s.readers.New(readers{Table: table}), nil
@@ -112,27 +117,15 @@ func (s *store) join(ctx context.Context, table, name string, first group) (*map
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(e.Value.Names, name) {
-			break
-		}
 		if len(e.Value.Names) >= maxReaders {
 			return nil, &TooManyGroupsError{Table: table, Group: name, Groups: e.Value.Names}
 		}
 		e.Value.Names = append(e.Value.Names, name)
-		_, err = s.readers.Save(ctx, e)
-		if err == nil {
-			break
-		}
-		if !raced(err) {
+		_, err = mapper.Transact(ctx, s.readers.SavePart(e), s.groups.SavePart(s.groups.New(first)))
+		if err != nil && !raced(err) {
 			return nil, err
 		}
 	}
-	first.Name, first.ID = s.name, rand.Text()
-	_, err := s.groups.Save(ctx, s.groups.New(first))
-	if err != nil && !errors.Is(err, mapper.ErrExists) {
-		return nil, err
-	}
-	return s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong())
 }
 
 // maxReaders is the number of readers of a shard, by
@@ -221,49 +214,67 @@ func (s *store) quiet(ctx context.Context, table, name string) error {
 	return err
 }
 
-// delete deletes all items of a group. It marks the group first, so that no worker adds a lease. The mark
-// is deleted last: a delete that has failed can be repeated, and no new group begins with old leases.
+// delete deletes all items of a group. It marks the group first, so that no worker adds a lease. The mark is deleted
+// last, and each step checks it: a delete that has failed can be repeated, and one that was late deletes nothing of a
+// new group.
 func (s *store) delete(ctx context.Context, table, name string) error {
-	_, err := s.groups.Update(ctx, s.groups.Key(s.name), func(g *group) error { g.Deleting = true; return nil })
-	if missingIsFine(err) != nil {
-		return err
+	g, err := s.mark(ctx)
+	if err != nil {
+		return missingIsFine(err)
 	}
 	workers, err := s.beats(ctx)
-	if err != nil {
-		return err
-	}
 	for id := range workers {
 		_, more := s.workers.DeleteByKey(ctx, s.workers.Key(s.name, id))
 		err = errors.Join(err, missingIsFine(more))
 	}
-	for e, failed := range s.leases.Entities(ctx, query.Of[lease](s.leases.Key(s.name)), mapper.Strong()) {
-		if failed != nil {
-			return failed
-		}
-		_, more := s.leases.DeleteByKey(ctx, s.leases.Key(s.name, e.Value.Shard))
-		err = errors.Join(err, missingIsFine(more))
-	}
 	if err != nil {
 		return err
 	}
-	_, err = s.readers.Update(ctx, s.readers.Key(table), func(r *readers) error {
-		r.Names = slices.DeleteFunc(r.Names, func(n string) bool { return n == name })
-		return nil
-	})
-	if missingIsFine(err) != nil {
-		return err
+	var parts []mapper.Part
+	for e, err := range s.leases.Entities(ctx, query.Of[lease](s.leases.Key(s.name)), mapper.Strong()) {
+		if err != nil {
+			return err
+		}
+		parts = append(parts, s.leases.DeletePartByKey(s.leases.Key(s.name, e.Value.Shard)))
 	}
-	_, err = s.groups.DeleteByKey(ctx, s.groups.Key(s.name))
-	return missingIsFine(err)
+	for some := range slices.Chunk(parts, mostInTransaction) {
+		_, err := mapper.Transact(ctx, append(slices.Clone(some), s.groups.SavePart(g, mapper.CheckLoaded()))...)
+		if err != nil {
+			return err
+		}
+	}
+	for {
+		e, err := s.readers.Load(ctx, s.readers.Key(table), mapper.Strong())
+		if err != nil {
+			return err
+		}
+		e.Value.Names = slices.DeleteFunc(e.Value.Names, func(n string) bool { return n == name })
+		_, err = mapper.Transact(ctx, s.readers.SavePart(e, mapper.CheckLoaded()), s.groups.DeletePart(g))
+		if err == nil || !raced(err) {
+			return err
+		}
+		// Another group has joined, or another call of DeleteGroup has ended this one.
+		if now, err := s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong()); err != nil || now.Value.ID != g.Value.ID {
+			return missingIsFine(err)
+		}
+	}
 }
 
-// reads reports whether a group is a reader of a table's stream.
-func (s *store) reads(ctx context.Context, table, name string) (bool, error) {
-	e, err := s.readers.Load(ctx, s.readers.Key(table), mapper.Strong())
-	if err != nil {
-		return false, missingIsFine(err)
+// mostInTransaction is the number of leases in a transaction, which has 100 items at most.
+const mostInTransaction = 90
+
+// mark returns the group, marked as one that is being deleted.
+func (s *store) mark(ctx context.Context) (*mapper.Entity[group], error) {
+	for {
+		g, err := s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong())
+		if err != nil || g.Value.Deleting {
+			return g, err
+		}
+		g.Value.Deleting = true
+		if _, err = s.groups.Save(ctx, g); !raced(err) {
+			return g, err
+		}
 	}
-	return slices.Contains(e.Value.Names, name), nil
 }
 
 func missingIsFine(err error) error {

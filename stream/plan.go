@@ -62,7 +62,7 @@ func PlanConsumer(shards, workers int, options ...ConsumerOption) (Plan, error) 
 	n := float64(workers)
 	return Plan{
 		WCU:        n * beats,
-		RCU:        n * (beats*(halfUnits(workers*beat)+leases) + listings*leases),
+		RCU:        n * (beats*(halfUnits(workers*beat)+leases) + listings*(leases+1)), // a listing reads the item of the group, strongly consistent
 		GetRecords: float64(shards) * float64(time.Hour) / float64(s.poll),
 		Checkpoint: math.Ceil(float64(size) / 1024),
 	}, nil
