@@ -49,3 +49,12 @@ func InsertOwned(ctx context.Context, client mapper.Client, leases, group, shard
 	_, err = s.leases.Save(ctx, s.leases.New(lease{Name: group, Shard: shard, Stream: arn, Owner: owner, Taken: 1}))
 	return err
 }
+
+// DeleteWithoutWatching is DeleteGroup that does not look for workers.
+func DeleteWithoutWatching(ctx context.Context, client mapper.Client, leases, table, name string) error {
+	s, err := newStore(client, leases, table+"/"+name, nil)
+	if err != nil {
+		return err
+	}
+	return s.delete(ctx, table, name)
+}

@@ -240,6 +240,9 @@ func (s *store) delete(ctx context.Context, table, name string) error {
 	for some := range slices.Chunk(parts, mostInTransaction) {
 		_, err := mapper.Transact(ctx, append(slices.Clone(some), s.groups.SavePart(g, mapper.CheckLoaded()))...)
 		if err != nil {
+			if ended, failed := s.ended(ctx, g); ended {
+				return failed
+			}
 			return err
 		}
 	}
@@ -253,11 +256,16 @@ func (s *store) delete(ctx context.Context, table, name string) error {
 		if err == nil || !raced(err) {
 			return err
 		}
-		// Another group has joined, or another call of DeleteGroup has ended this one.
-		if now, err := s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong()); err != nil || now.Value.ID != g.Value.ID {
-			return missingIsFine(err)
+		if ended, err := s.ended(ctx, g); ended {
+			return err
 		}
 	}
+}
+
+// ended reports whether another call of DeleteGroup has deleted a group, or that cannot be read.
+func (s *store) ended(ctx context.Context, g *mapper.Entity[group]) (bool, error) {
+	now, err := s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong())
+	return err != nil || now.Value.ID != g.Value.ID, missingIsFine(err)
 }
 
 // mostInTransaction is the number of leases in a transaction, which has 100 items at most.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla, Expiry.tla, Large.tla, Unique.tla, Leases.tla and
-# Snapshot.tla with TLC:
+# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla, Expiry.tla, Large.tla, Unique.tla, Leases.tla,
+# Groups.tla and Snapshot.tla with TLC:
 #
 #	check.sh small     what .ci/run checks: the small ones hold
 #	check.sh all       what .ci/full checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
@@ -65,6 +65,7 @@ module() {
 	Carry*) echo Carry ;;
 	Unique*) echo Unique ;;
 	Leases*) echo Leases ;;
+	Groups*) echo Groups ;;
 	Snapshot*) echo Snapshot ;;
 	*) echo Staging ;;
 	esac
@@ -226,6 +227,12 @@ streams() {
 	fails LeasesWithoutKeepsListed NeverBack
 	fails LeasesWithoutReadsThenLists NeverBack
 	fails LeasesWithoutSinkCompares SinkIsNewest
+	holds Groups
+	fails GroupsWithoutMarksFirst 'NothingLeft|OwnLeases'
+	fails GroupsWithoutAddChecks 'NothingLeft|OwnLeases'
+	fails GroupsWithoutDeleteChecks NothingForeign
+	fails GroupsWithoutEndChecks 'NothingForeign|NothingLeft'
+	fails GroupsWithoutOneTransaction 'NothingLeft|KeepsPlace'
 	holds Snapshot
 	fails SnapshotWithoutPositionFirst Complete
 	fails SnapshotWithoutScanFirst Complete
@@ -300,7 +307,7 @@ all)
 	;;
 small)
 	side_by_side=yes
-	for config in AddsUpdates Adds CarryBare Carry Expiry Updates UpdatesTransactional Rollback UniqueMovesFaults Snapshot; do holds $config; done
+	for config in AddsUpdates Adds CarryBare Carry Expiry Updates UpdatesTransactional Rollback UniqueMovesFaults Snapshot Groups; do holds $config; done
 	;;
 two) staging ;;
 carry) carry ;;
