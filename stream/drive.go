@@ -60,7 +60,7 @@ func Letters(ctx context.Context, client mapper.Client, leases, table, groupName
 	var out []*Letter
 	for e, err := range s.letters.Entities(ctx, query.Of[letter](s.letters.Key(s.name))) {
 		if err != nil {
-			return nil, err
+			return nil, ofLeases(leases, err)
 		}
 		l, err := e.Value.letter(table, groupName)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/itemize/itemize/internal/model/naming"
 )
@@ -80,6 +81,17 @@ func (f *flags) parseAll(args []string) (all []string, err error) {
 // explain returns an error of package flag with its cure.
 func (f *flags) explain(err error) error {
 	name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	var of string
+	f.VisitAll(func(x *flag.Flag) {
+		if g, is := x.Value.(flag.Getter); is && strings.Contains(err.Error(), " for flag -"+x.Name+": ") {
+			if _, is = g.Get().(time.Duration); is {
+				of = x.Name
+			}
+		}
+	})
+	if of != "" {
+		return fmt.Errorf("-%s: not a time: write a number with its unit, such as 5s", of)
+	}
 	if !ok {
 		return fmt.Errorf("%s: %w: see itemize %s -h", f.name, err, f.name)
 	}

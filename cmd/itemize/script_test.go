@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 //	itemize ARGS    run the command; "! itemize" if it has to fail
 //	go ARGS         run the go command, likewise
 //	stdout FILE     the output of the last command is that of the archive's file
-//	match TEXT      it matches a regular expression
+//	match TEXT      it matches a regular expression; "! match" if it must not
 //	edit FILE /OLD/NEW/   replace text in a file
 //	unchanged       the last command has changed no file
 //	absent FILE     a file does not exist
@@ -162,7 +162,7 @@ func (s *script) command(n int, line string) {
 	case "stdout":
 		s.stdout(args, fail)
 	case "match":
-		if !regexp.MustCompile(args).MatchString(s.out) {
+		if regexp.MustCompile(args).MatchString(s.out) == negated {
 			fail("the output is:\n%s", s.out)
 		}
 	case "edit":

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/itemize/itemize/internal/model/schema"
 	"github.com/itemize/itemize/internal/testing/testengine"
 )
 
@@ -25,6 +26,7 @@ func TestStreamCommands(t *testing.T) {
 			"the group default of the table users: it does not exist",
 		},
 		{"stream letters -endpoint URL -leases nosuch -table users", exitFaults, "create it with stream.LeaseTable"},
+		{"stream plan -interval 5", exitUsage, "-interval: not a time: write a number with its unit, such as 5s"},
 		{"stream plan more", exitUsage, "unexpected argument more"},
 		{
 			"stream drive -endpoint URL -leases LEASES -table users", exitFaults,
@@ -38,5 +40,15 @@ func TestStreamCommands(t *testing.T) {
 			!strings.Contains(out.String(), c.want) {
 			t.Errorf("%s: exit status %d, want %d, %q in:\n%s", c.args, got, c.code, c.want, &out)
 		}
+	}
+}
+
+// Names in a list may have blanks around them.
+func TestModelsAreNamedWithBlanks(t *testing.T) {
+	t.Parallel()
+	all := []*schema.Entity{{Name: "Shop"}, {Name: "Owner"}, {Name: "Price"}}
+	got, err := modelsNamed(all, "Shop, Owner")
+	if err != nil || len(got) != 2 {
+		t.Errorf("%v, %v", got, err)
 	}
 }
