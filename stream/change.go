@@ -153,11 +153,7 @@ func (r *route[T]) changes(
 	ended *deletions,
 	calls *[]func(context.Context) error,
 ) (matched bool, err error) {
-	var options []mapper.DecodeOption
-	if rec.Table != "" {
-		options = append(options, mapper.InTable(rec.Table))
-	}
-	images, err := r.mapper.DecodeChange(rec.Old, rec.New, options...)
+	images, err := r.decode(rec)
 	if err != nil {
 		return true, err
 	}
@@ -172,6 +168,14 @@ func (r *route[T]) changes(
 		r.add(calls, rec, ended, images, piece[T]{old, now, rec.Expired})
 	}
 	return true, nil
+}
+
+// decode decodes the images of a record.
+func (r *route[T]) decode(rec *Record) (*mapper.ItemChange[T], error) {
+	if rec.Table == "" {
+		return r.mapper.DecodeChange(rec.Old, rec.New)
+	}
+	return r.mapper.DecodeChange(rec.Old, rec.New, mapper.InTable(rec.Table))
 }
 
 // ofModel returns an item if it is one of the model, otherwise nil.
@@ -206,17 +210,31 @@ func (r *route[T]) add(calls *[]func(context.Context) error, rec *Record, ended 
 	entity, event := events(old, now, p.expired)
 	either := cmp.Or(now, old)
 	// A claim of an insert can be written twice.
-	again := now != nil && now.State == "staged" && !exists(old) && old != nil &&
+	repeated := now != nil && now.State == "staged" && !exists(old) && old != nil &&
 		bytes.Equal(old.Incarnation, now.Incarnation)
-	if either.Root && !exists(now) && old != nil && !again {
+	if either.Root && !exists(now) && old != nil && !repeated {
 		ended.add(old.Incarnation)
 	}
 	leftover := !either.Root && (ended.has(either.Incarnation) || now == nil && images.New != nil)
 	if entity == None && event == None || leftover || event == Changed && !r.differs(rec) {
 		return
 	}
-	// Each attempt has a new Change: a handler that has failed may have changed the one that it had.
+	again := false
 	*calls = append(*calls, func(ctx context.Context) error {
+		images, old, now := images, old, now
+		if again { // a handler that has failed may have changed the values
+			var err error
+			if images, err = r.decode(rec); err != nil {
+				return err
+			}
+			if old != nil {
+				old = images.Old
+			}
+			if now != nil {
+				now = images.New
+			}
+		}
+		again = true
 		c := &Change[T]{
 			EntityEvent: entity, ItemEvent: event, Entity: either.Entity, Key: either.Key, Field: either.Field,
 			Root: either.Root, External: either.External, Incarnation: either.Incarnation,
@@ -358,7 +376,15 @@ func (r *route[T]) snapshot(
 			return err
 		}
 		if rec := snapshotRecord(at, key); at == table && more {
-			more = show(rec, func(ctx context.Context) error { return r.show(ctx, rec, e) }, nil)
+			again := false
+			more = show(rec, func(ctx context.Context) error {
+				if again { // a handler that has failed may have changed the value
+					_, err := r.reload(ctx, rec)
+					return err
+				}
+				again = true
+				return r.show(ctx, rec, e)
+			}, nil)
 		}
 		if !more {
 			break

@@ -293,7 +293,7 @@ func LeaseTable(name string) *dynamodb.CreateTableInput {
 // again: until then no worker of the group can begin. Dead letters stay. leases is the table of leases, table that of
 // the stream.
 func DeleteGroup(ctx context.Context, client mapper.Client, leases, table, groupName string) error {
-	s, err := groupOf(ctx, client, leases, table, groupName)
+	s, _, err := groupOf(ctx, client, leases, table, groupName)
 	if err == nil {
 		err = s.quiet(ctx, table, groupName)
 	}
@@ -363,7 +363,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	w := &work{
 		c: c, id: rand.Text(), of: g, from: g.Value.From, snapshot: g.Value.Snapshot, watched: map[string]watched{},
-		over: make(chan error, 1),
+		over: make(chan error, 1), trouble: map[string]time.Time{},
 		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery),
 		hurry: make(chan struct{}, 1),
 	}
@@ -395,6 +395,7 @@ type work struct {
 	id         string
 	of         *mapper.Entity[group] // that of the goroutine that lists shards
 	over       chan error
+	trouble    map[string]time.Time // when requests for former streams began to fail; of the same goroutine
 	from       time.Time
 	snapshot   bool
 	watched    map[string]watched
@@ -510,11 +511,12 @@ func (w *work) beat(ctx context.Context) {
 			}
 			continue
 		}
-		limited, cancel := context.WithTimeout(ctx, s.failover)
+		limited, cancel := context.WithTimeout(ctx, s.failover/3) // so that one without an answer is no silence
 		if own == nil {
 			own = st.workers.New(worker{Name: st.name, ID: w.id, Failover: s.failover.Milliseconds()})
 		}
 		own.Value.Beat++
+		own.Value.Failing = w.failing(s.failover)
 		_, err := st.workers.Save(limited, own)
 		switch {
 		case err == nil:
@@ -587,7 +589,7 @@ func (w *work) coordinate(ctx context.Context) {
 		w.reportIn(parent, fmt.Errorf("read the leases: %w", err))
 		return
 	}
-	alive, owners, err := w.alive(ctx, leases)
+	alive, owners, healthy, err := w.alive(ctx, leases)
 	if err != nil {
 		w.reportIn(parent, fmt.Errorf("read the workers: %w", err))
 		return
@@ -595,7 +597,7 @@ func (w *work) coordinate(ctx context.Context) {
 	for _, r := range w.held {
 		r.watch(time.Now())
 	}
-	if w.leave(len(alive)) {
+	if w.leave(healthy) {
 		return
 	}
 	active, own, free := w.sort(leases, owners)
@@ -615,17 +617,24 @@ func (w *work) coordinate(ctx context.Context) {
 	}
 }
 
-// leave gives up all shards for a time if none of them could be read for long, and there are other workers. It reports
-// whether it did.
-func (w *work) leave(workers int) bool {
-	failover := w.c.settings.failover
-	if workers < 2 || len(w.held) == 0 {
-		return false
-	}
+// failing reports whether none of the worker's shards could be read for a time.
+func (w *work) failing(d time.Duration) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, r := range w.held {
-		if since := r.failing.Load(); since == 0 || time.Since(time.Unix(0, since)) < 2*failover {
+		if since := r.failing.Load(); since == 0 || time.Since(time.Unix(0, since)) < d {
 			return false
 		}
+	}
+	return len(w.held) > 0
+}
+
+// leave releases all shards for a time if none of them could be read for long, and another worker has no such fault. It
+// reports whether it did.
+func (w *work) leave(healthy bool) bool {
+	failover := w.c.settings.failover
+	if !healthy || !w.failing(2*failover) {
+		return false
 	}
 	pause := 3*failover + jitter(2*failover)
 	w.mu.Lock()
@@ -660,15 +669,15 @@ func (w *work) surplus(leases map[string]*mapper.Entity[lease], share int) (out 
 }
 
 // alive returns the workers that beat, with this one, and the owners of leases that may live: those workers, and owners
-// whose silence was not watched for long enough. The silence of a worker begins after the answer that showed its last
-// beat, and ends before the request whose answer shows no other.
+// whose silence was not watched for long enough. healthy reports whether another worker can read. The silence of a
+// worker begins after the answer that showed its last beat, and ends before the request whose answer shows no other.
 func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease]) (alive, owners map[string]bool,
-	err error,
+	healthy bool, err error,
 ) {
 	begun := time.Now()
 	workers, err := w.c.store.beats(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	now := time.Now()
 	alive, owners = map[string]bool{w.id: true}, map[string]bool{}
@@ -690,6 +699,7 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 		silent := watch(id, other.Beat, patience)
 		if silent < patience {
 			alive[id] = true
+			healthy = healthy || !other.Failing
 		} else if silent > 10*patience { // no worker watches it any more
 			_, err := w.c.store.workers.DeleteByKey(ctx, w.c.store.workers.Key(w.c.store.name, id))
 			w.report(missingIsFine(err))
@@ -706,17 +716,17 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 			delete(w.watched, id)
 		}
 	}
-	return alive, owners, nil
+	return alive, owners, healthy, nil
 }
 
-// sort returns the number of leases that can be read now, those among them that this worker owns without reading them,
-// and those without an owner that may live.
+// sort returns the number of leases that are read or can be, those among them that this worker owns without reading
+// them, and those without an owner that may live.
 func (w *work) sort(leases map[string]*mapper.Entity[lease], owners map[string]bool) (active int,
 	own, free []*mapper.Entity[lease],
 ) {
 	for shard, e := range leases {
 		l := &e.Value
-		if l.Done || !w.mayRead(l, leases) {
+		if l.Done || w.held[shard] == nil && !owners[l.Owner] && !w.mayRead(l, leases) {
 			continue
 		}
 		active++

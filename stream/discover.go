@@ -106,7 +106,11 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 		}
 	}
 	if len(d.open) > 0 && !arns[arn] {
-		for _, of := range w.replaced(ctx, arn, arns) {
+		between, err := w.replaced(ctx, arn, arns)
+		if err != nil {
+			return discovery{}, err
+		}
+		for _, of := range between {
 			arns[of] = true
 		}
 	}
@@ -120,7 +124,10 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 		if of != arn && errors.As(err, new(*streams.ResourceNotFoundException)) {
 			err = nil // a former stream, whose shards are trimmed
 		}
-		if err != nil && of != arn {
+		if err == nil {
+			delete(w.trouble, of)
+		}
+		if err != nil && of != arn && !w.patient(of) {
 			w.report(fmt.Errorf("list the shards of the former stream %s: %w", of, err))
 			d.failed[of] = true
 			continue
@@ -145,16 +152,17 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 }
 
 // replaced returns the streams of the table between the former ones, of which there are leases, and the present one.
-func (w *work) replaced(ctx context.Context, arn string, former map[string]bool) (between []string) {
-	w.report(fmt.Errorf("stream of the table %s: it was replaced, and changes in between are lost: make read models "+
-		"again with a new group and WithSnapshot", w.c.table))
+func (w *work) replaced(ctx context.Context, arn string, former map[string]bool) (between []string, err error) {
 	first := slices.Min(slices.Collect(maps.Keys(former)))
 	in := &dynamodbstreams.ListStreamsInput{TableName: &w.c.table}
 	for {
 		out, err := w.c.streams.ListStreams(ctx, in)
+		if err != nil && w.patient("ListStreams") {
+			return nil, err
+		}
 		if err != nil {
 			w.report(fmt.Errorf("list the former streams of the table %s: %w", w.c.table, err))
-			return between
+			out = &dynamodbstreams.ListStreamsOutput{}
 		}
 		for _, s := range out.Streams {
 			if of := aws.ToString(s.StreamArn); first < of && of < arn { // ARNs end with a time
@@ -162,9 +170,27 @@ func (w *work) replaced(ctx context.Context, arn string, former map[string]bool)
 			}
 		}
 		if in.ExclusiveStartStreamArn = out.LastEvaluatedStreamArn; in.ExclusiveStartStreamArn == nil {
-			return between
+			w.report(
+				fmt.Errorf(
+					"stream of the table %s: it was replaced, and changes in between are lost: make read models "+
+						"again with a new group and WithSnapshot",
+					w.c.table,
+				),
+			)
+			return between, nil
 		}
 	}
+}
+
+// patient reports whether a request that fails is to be repeated. After a time it is taken for one that always fails,
+// because a permission is missing, and must not stop the others.
+func (w *work) patient(request string) bool {
+	first, ok := w.trouble[request]
+	if !ok {
+		first = time.Now()
+		w.trouble[request] = first
+	}
+	return time.Since(first) < 4*w.c.settings.failover
 }
 
 // list returns all shards of a stream.
@@ -172,7 +198,9 @@ func (w *work) list(ctx context.Context, arn string) ([]streams.Shard, error) {
 	var all []streams.Shard
 	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &arn}
 	for {
-		out, err := w.c.streams.DescribeStream(ctx, in)
+		limited, cancel := context.WithTimeout(ctx, w.c.settings.failover)
+		out, err := w.c.streams.DescribeStream(limited, in)
+		cancel()
 		if err != nil {
 			return nil, err
 		}

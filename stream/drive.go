@@ -21,14 +21,15 @@ import (
 // It comes after later changes of its item, and can come at the same time as one. leases is the table of leases,
 // table that of the stream. If no worker is running, the next one does it.
 func Drive(ctx context.Context, client mapper.Client, leases, table, groupName string) error {
-	s, err := groupOf(ctx, client, leases, table, groupName)
-	if err != nil {
-		return err
-	}
 	for {
-		_, err := s.leases.Update(ctx, s.leases.Key(s.name, driveShard), func(l *lease) error { l.Asked++; return nil })
+		s, g, err := groupOf(ctx, client, leases, table, groupName)
+		if err != nil {
+			return err
+		}
+		_, err = s.leases.Update(ctx, s.leases.Key(s.name, driveShard), func(l *lease) error { l.Asked++; return nil })
 		if errors.Is(err, mapper.ErrNotFound) {
-			_, err = s.leases.Save(ctx, s.leases.New(lease{Name: s.name, Shard: driveShard}))
+			first := s.leases.New(lease{Name: s.name, Shard: driveShard})
+			_, err = mapper.Transact(ctx, s.leases.SavePart(first), s.groups.SavePart(g, mapper.CheckLoaded()))
 		}
 		if !raced(err) {
 			return ofLeases(leases, err)
@@ -37,18 +38,20 @@ func Drive(ctx context.Context, client mapper.Client, leases, table, groupName s
 }
 
 // groupOf returns the items of a group that exists.
-func groupOf(ctx context.Context, client mapper.Client, leases, table, groupName string) (*store, error) {
+func groupOf(ctx context.Context, client mapper.Client, leases, table, groupName string) (*store, *mapper.Entity[group],
+	error,
+) {
 	s, err := newStore(client, leases, table+"/"+groupName, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	_, err = s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong())
+	g, err := s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong())
 	if errors.Is(err, mapper.ErrNotFound) {
-		return nil,
+		return nil, nil,
 			fmt.Errorf("stream: the group %s of the table %s: it does not exist in the table of leases %s: check the "+
 				"three names", groupName, table, leases)
 	}
-	return s, ofLeases(leases, err)
+	return s, g, ofLeases(leases, err)
 }
 
 // Letters returns the dead letters of a group. Their Err has the stored text.
@@ -69,7 +72,7 @@ func Letters(ctx context.Context, client mapper.Client, leases, table, groupName
 		out = append(out, l)
 	}
 	if len(out) == 0 { // letters stay when their group is deleted
-		_, err = groupOf(ctx, client, leases, table, groupName)
+		_, _, err = groupOf(ctx, client, leases, table, groupName)
 	}
 	return out, err
 }
@@ -113,8 +116,11 @@ func (r *reader) drive() bool {
 		if e == nil {
 			r.failed()
 			r.report(fmt.Errorf("read the dead letters: %w", err))
-			// A letter of another version would be refused each time.
-			return errors.As(err, new(*mapper.StoredValueError)) || !sleep(r.reading, r.w.c.settings.most)
+			if errors.As(err, new(*mapper.StoredValueError)) {
+				return true // a letter of another version would be refused each time
+			}
+			sleep(r.reading, r.w.c.settings.most)
+			return false
 		}
 		dog.resume()
 		if err != nil {
@@ -130,23 +136,20 @@ func (r *reader) driveOne(e *mapper.Entity[letter]) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case r.w.c.handlers <- struct{}{}:
-		defer func() { <-r.w.c.handlers }()
-	case <-r.reading.Done():
-		return r.reading.Err()
-	}
 	r.since.Store(time.Now().UnixNano())
 	defer r.since.Store(0)
 	matched := false
 	if l.Shard == snapshotShard {
-		matched, err = r.w.c.router.reload(r.handling, snapshotRecord(r.w.c.table, keys.Keys))
+		_, err = r.attempt(func(ctx context.Context) (err error) {
+			matched, err = r.w.c.router.reload(ctx, snapshotRecord(r.w.c.table, keys.Keys))
+			return err
+		})
 	} else {
 		var rec *Record
 		if rec, err = r.recordOf(l, keys); err == nil {
 			var calls []func(context.Context) error
 			if calls, matched, err = r.w.c.router.calls(rec, &deletions{}); err == nil {
-				err = r.attempt(calls)
+				_, err = r.attempt(func(ctx context.Context) error { return run(ctx, calls) })
 			}
 		}
 	}

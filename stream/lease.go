@@ -42,6 +42,8 @@ type (
 		Beat int      `ddb:"sk=WORKER#{ID}"`
 
 		Failover int64 `ddb:"sk=WORKER#{ID}"`
+		// Failing reports that it could read none of its shards for a failover time.
+		Failing bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 	}
 	// lease is the position in a shard, and the worker that reads it.
 	lease struct {

@@ -422,19 +422,12 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 	attempts := 0
 	if err == nil {
 		for pause := s.least; ; pause = min(2*pause, s.most) {
-			select {
-			case r.w.c.handlers <- struct{}{}:
-			case <-r.reading.Done():
-				return false
-			}
-			if r.w.late(time.Now()) { // others may have taken the lease
-				<-r.w.c.handlers
-				r.abandon()
-				return false
-			}
 			attempts++
-			err = r.attempt(calls)
-			<-r.w.c.handlers
+			var called bool
+			called, err = r.attempt(func(ctx context.Context) error { return run(ctx, calls) })
+			if !called {
+				return false
+			}
 			if err == nil {
 				return true
 			}
@@ -485,15 +478,26 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, err er
 	}
 }
 
-// attempt calls handlers once.
-func (r *reader) attempt(calls []func(context.Context) error) error {
+// attempt calls handlers once, with a slot. called is false if the reader was to stop, or other workers may have taken
+// its lease.
+func (r *reader) attempt(call func(context.Context) error) (called bool, err error) {
+	select {
+	case r.w.c.handlers <- struct{}{}:
+		defer func() { <-r.w.c.handlers }()
+	case <-r.reading.Done():
+		return false, r.reading.Err()
+	}
+	if r.w.late(time.Now()) {
+		r.abandon()
+		return false, r.handling.Err()
+	}
 	ctx := r.handling
 	if d := r.w.c.settings.timeout; d > 0 {
 		limited, cancel := context.WithTimeout(ctx, d)
 		defer cancel()
 		ctx = limited
 	}
-	return run(ctx, calls)
+	return true, call(ctx)
 }
 
 // scan shows all entities to the handlers, and reports whether it has shown them all.

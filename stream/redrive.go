@@ -49,21 +49,16 @@ func (f *Function) Redrive(ctx context.Context, from Streams, message []byte) er
 		}
 		for i := range out.Records {
 			rec, err := recordOf(table, b.Shard, &out.Records[i])
-			if position(rec.SequenceNumber) > position(b.Last) {
-				return errors.Join(errs...)
+			at, last := position(rec.SequenceNumber), position(b.Last)
+			if key := f.router.orderOf(rec); at <= last && !failed[key] { // none before an earlier change of its entity
+				if err == nil {
+					err = f.router.handle(ctx, rec, &f.deleted)
+				}
+				if failed[key] = err != nil; failed[key] {
+					errs = append(errs, fmt.Errorf("stream: Redrive: record %s: %w", rec.SequenceNumber, err))
+				}
 			}
-			key := f.router.orderOf(rec)
-			if failed[key] {
-				continue // not before an earlier change of its entity
-			}
-			if err == nil {
-				err = f.router.handle(ctx, rec, &f.deleted)
-			}
-			if err != nil {
-				failed[key] = true
-				errs = append(errs, fmt.Errorf("stream: Redrive: record %s: %w", rec.SequenceNumber, err))
-			}
-			if rec.SequenceNumber == b.Last {
+			if at >= last {
 				return errors.Join(errs...)
 			}
 		}
