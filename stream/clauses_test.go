@@ -1630,6 +1630,7 @@ func TestSurplusCountsLeavingReaders(t *testing.T) {
 		w.add("", i<<30, i<<30+1<<30-1)
 	}
 	w.mu.Unlock()
+	slow := []stream.ConsumerOption{stream.Interval(patience(t) / 15), stream.Failover(patience(t))}
 	var in atomic.Int64
 	out := make(chan struct{})
 	var ids []string
@@ -1645,10 +1646,12 @@ func TestSurplusCountsLeavingReaders(t *testing.T) {
 	for _, id := range ids {
 		w.write(id, 1)
 	}
-	first := w.beginWith(func(context.Context, *stream.Change[kit.Account]) error { in.Add(1); <-out; return nil })
+	first := w.beginWith(
+		func(context.Context, *stream.Change[kit.Account]) error { in.Add(1); <-out; return nil },
+		slow...)
 	soon(t, "four handlers", func() bool { return in.Load() == int64(len(ids)) && len(ids) == 4 })
-	second := w.begin()
-	time.Sleep(failover(t))
+	second := w.begin(slow...)
+	time.Sleep(patience(t))
 	close(out)
 	soon(t, "two each", func() bool { return first.Stats().Shards == 2 && second.Stats().Shards == 2 })
 	soon(t, "six iterators", func() bool { return w.requests("GetShardIterator", "") >= 6 })

@@ -119,7 +119,7 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 	if w.snapshot && leases[snapshotShard] == nil {
 		added = append(added, lease{Name: w.c.store.name, Shard: snapshotShard})
 	}
-	for of := range arns {
+	for _, of := range slices.Sorted(maps.Keys(arns)) { // the present stream is last
 		shards, err := w.list(ctx, of)
 		if of != arn && errors.As(err, new(*streams.ResourceNotFoundException)) {
 			err = nil // a former stream, whose shards are trimmed
@@ -148,7 +148,10 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 	if err := w.add(ctx, added); err != nil {
 		return discovery{}, err
 	}
-	return d, w.prune(ctx, leases, &d)
+	if err := w.prune(ctx, leases, &d); err != nil {
+		w.reportIn(ctx, fmt.Errorf("delete the leases of trimmed shards: %w", err))
+	}
+	return d, nil
 }
 
 // replaced returns the streams of the table between the former ones, of which there are leases, and the present one.

@@ -103,7 +103,7 @@ func (l *letter) letter(table, groupName string) (*Letter, error) {
 // not.
 func (r *reader) drive() bool {
 	st := r.w.c.store
-	dog := newWatchdog(r.reading, 4*r.w.c.settings.failover)
+	dog := newWatchdog(r.reading, 4*r.w.c.settings.failover, func() { r.failing.Store(0) })
 	defer dog.end()
 	for e, err := range st.letters.Entities(dog.ctx, query.Of[letter](st.letters.Key(st.name))) {
 		dog.pause()

@@ -507,12 +507,11 @@ func (r *reader) scan() bool {
 			continue
 		}
 		for {
-			dog := newWatchdog(r.reading, 4*r.w.c.settings.failover)
+			dog := newWatchdog(r.reading, 4*r.w.c.settings.failover, func() { r.failing.Store(0) })
 			err := route.snapshot(dog, r.w.c.table,
 				func(rec *Record, call func(context.Context) error, err error) bool {
 					r.since.Store(time.Now().UnixNano())
 					defer r.since.Store(0)
-					r.failing.Store(0)
 					return r.settle(rec, []func(context.Context) error{call}, err)
 				})
 			dog.end()

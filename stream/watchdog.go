@@ -13,13 +13,14 @@ type watchdog struct {
 	cancel context.CancelFunc
 	timer  *time.Timer
 	limit  time.Duration
+	alive  func() // is called for progress
 
 	mu     sync.Mutex
 	paused bool
 }
 
-func newWatchdog(ctx context.Context, limit time.Duration) *watchdog {
-	d := &watchdog{limit: limit}
+func newWatchdog(ctx context.Context, limit time.Duration, alive func()) *watchdog {
+	d := &watchdog{limit: limit, alive: alive}
 	d.ctx, d.cancel = context.WithCancel(ctx)
 	d.timer = time.AfterFunc(limit, d.cancel)
 	return d
@@ -27,6 +28,7 @@ func newWatchdog(ctx context.Context, limit time.Duration) *watchdog {
 
 // progress begins the time again, unless the watchdog is paused.
 func (d *watchdog) progress() {
+	d.alive()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.paused {
@@ -42,6 +44,7 @@ func (d *watchdog) pause() {
 }
 
 func (d *watchdog) resume() {
+	d.alive()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.paused = false
