@@ -43,8 +43,8 @@ type reader struct {
 	abandoned         chan struct{}
 	once              sync.Once
 
-	after string // the last record that was handled
-	empty bool   // the last answer had no record
+	after   string // the last record that was handled
+	refused bool   // the last iterator was that of trimmed records
 	// failing is when requests to the stream or the table began to fail, in Unix nanoseconds, 0 for none.
 	failing atomic.Int64
 	saved   time.Time
@@ -164,7 +164,7 @@ func (r *reader) read() bool {
 			continue
 		}
 		r.failing.Store(0)
-		pause, r.empty = c.settings.least, len(out.Records) == 0
+		pause, r.refused = c.settings.least, false
 		all := r.handle(out.Records)
 		<-c.batches
 		if !all || !r.checkpoint() {
@@ -268,11 +268,12 @@ func (r *reader) recover(iterator *string, err error) *string {
 	case errors.As(err, new(*streams.ExpiredIteratorException)):
 		return nil
 	case errors.As(err, new(*streams.TrimmedDataAccessException)):
-		// DynamoDB Local refuses an iterator at the beginning of an empty stream as soon as that has a record.
-		if r.after != "" || !r.empty {
+		// DynamoDB Local refuses an iterator at the beginning of an empty stream as soon as that has a record. So the
+		// first refusal at the beginning is not reported.
+		if r.after != "" || r.refused {
 			r.trimmed(err)
 		}
-		r.after = ""
+		r.after, r.refused = "", true
 		return nil
 	case errors.As(err, new(*streams.ResourceNotFoundException)):
 		return nil // open finds out whether the shard is deleted
