@@ -306,9 +306,11 @@ func (r *route[T]) differs(rec *Record) bool {
 	own := func(name string) bool {
 		return name == e.Version || name == e.State || name == e.Incarnation || name == e.Moved
 	}
-	for name, v := range rec.New {
-		if !own(name) && !attr.Same(v, rec.Old[name]) {
-			return true
+	for _, long := range []bool{false, true} { // long texts are compared last, if no other attribute differs
+		for name, v := range rec.New {
+			if isLong(v) == long && !own(name) && !attr.Same(v, rec.Old[name]) {
+				return true
+			}
 		}
 	}
 	for name := range rec.Old {
@@ -317,6 +319,12 @@ func (r *route[T]) differs(rec *Record) bool {
 		}
 	}
 	return false
+}
+
+// isLong reports whether a value is a text of more bytes than a few comparisons of others cost.
+func isLong(v types.AttributeValue) bool {
+	s, ok := v.(*types.AttributeValueMemberS)
+	return ok && len(s.Value) > 256
 }
 
 // call calls the handler.

@@ -149,7 +149,9 @@ func (r *reader) driveOne(e *mapper.Entity[letter]) error {
 		if rec, err = r.recordOf(l, keys); err == nil {
 			var calls []func(context.Context) error
 			if calls, matched, err = r.w.c.router.calls(rec, &deletions{}); err == nil {
-				_, err = r.attempt(func(ctx context.Context) error { return run(ctx, calls) })
+				_, err = r.attempt(func(ctx context.Context) error {
+					return guarded(func() error { return run(ctx, calls) })
+				})
 			}
 		}
 	}

@@ -131,8 +131,11 @@ func (f *Function) dispatch(ctx context.Context, records []eventRecord) []failed
 	for i := range records {
 		keys[i] = f.router.orderOf(&records[i].Record)
 	}
-	inOrder(context.WithoutCancel(ctx), max(f.parallel, 1), keys, func(i int) bool {
+	inOrder(context.WithoutCancel(ctx), max(f.parallel, 1), keys, func(i, exits int) bool {
 		rec := &records[i]
+		if exits > 0 {
+			rec.err = errExited
+		}
 		if rec.err == nil {
 			rec.err = f.router.handle(ctx, &rec.Record, &f.deleted)
 		}

@@ -324,8 +324,8 @@ func (r *reader) handle(records []streams.Record) bool {
 	r.since.Store(time.Now().UnixNano())
 	defer r.since.Store(0)
 	// Records are decoded on all processors, and a handler that waits for its next attempt does not hold its slot.
-	inOrder(r.reading, max(cap(c.handlers), runtime.GOMAXPROCS(0)), keys, func(i int) bool {
-		done[i] = r.record(&records[i])
+	inOrder(r.reading, max(cap(c.handlers), runtime.GOMAXPROCS(0)), keys, func(i, exits int) bool {
+		done[i] = r.record(&records[i], exits)
 		return done[i]
 	})
 	n := slices.Index(done, false)
@@ -387,8 +387,9 @@ func mapped(keys map[string]streams.AttributeValue) map[string]string {
 	return out
 }
 
-// record handles one record. It returns false if it had to stop.
-func (r *reader) record(of *streams.Record) bool {
+// record handles one record. It returns false if it had to stop. exits is the number of calls that have ended their
+// goroutines.
+func (r *reader) record(of *streams.Record, exits int) bool {
 	rec, err := recordOf(r.w.c.table, r.shard, of)
 	var calls []func(context.Context) error
 	if err == nil {
@@ -397,7 +398,7 @@ func (r *reader) record(of *streams.Record) bool {
 		}
 		calls, _, err = r.w.c.router.calls(rec, &r.w.c.deleted)
 	}
-	return err == nil && len(calls) == 0 || r.settle(rec, calls, err)
+	return err == nil && len(calls) == 0 || r.settle(rec, calls, exits, err)
 }
 
 // DeadLetterError reports a record that has become a dead letter.
@@ -415,12 +416,15 @@ func (e *DeadLetterError) Unwrap() error { return e.Letter.Err }
 
 // settle calls the handlers of a record until they succeed, or the record is a dead letter. err is the fault of a
 // record that cannot be decoded. It returns false if it had to stop.
-func (r *reader) settle(rec *Record, calls []func(context.Context) error, err error) bool {
+func (r *reader) settle(rec *Record, calls []func(context.Context) error, exits int, err error) bool {
 	s := &r.w.c.settings
 	if r.reading.Err() != nil {
 		return false
 	}
-	attempts := 0
+	attempts := exits
+	if exits >= s.attempts {
+		err = errExited
+	}
 	if err == nil {
 		for pause := s.least; ; pause = min(2*pause, s.most) {
 			attempts++
@@ -513,7 +517,8 @@ func (r *reader) scan() bool {
 				func(rec *Record, call func(context.Context) error, err error) bool {
 					r.since.Store(time.Now().UnixNano())
 					defer r.since.Store(0)
-					return r.settle(rec, []func(context.Context) error{call}, err)
+					own := func(ctx context.Context) error { return guarded(func() error { return call(ctx) }) }
+					return r.settle(rec, []func(context.Context) error{own}, 0, err)
 				})
 			dog.end()
 			if err == nil {

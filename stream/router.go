@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -116,35 +118,42 @@ func (r *Router) check(rec *Record) error {
 		"mapper.Table, or set a handler with Unmatched", rec.Table)
 }
 
-// run calls functions until one fails.
-func run(ctx context.Context, calls []func(context.Context) error) error {
-	return guarded(func() error {
-		for _, call := range calls {
-			if err := call(ctx); err != nil {
-				return err
-			}
+// run calls functions until one fails. A panic is an error.
+func run(ctx context.Context, calls []func(context.Context) error) (err error) {
+	defer recovered(&err)
+	for _, call := range calls {
+		if err := call(ctx); err != nil {
+			return printable(err)
 		}
-		return nil
-	})
+	}
+	return nil
+}
+
+// recovered, deferred, makes an error of a panic.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{v, debug.Stack()}
+	}
+}
+
+// printable returns an error. A nil pointer in it panics here, and not where it is reported.
+func printable(err error) error {
+	_, _ = err.Error(), kindOf(err)
+	return err
 }
 
 // errExited is the error of a function that has ended its goroutine.
-var errExited = errors.New(
-	"the handler has ended its goroutine (runtime.Goexit, or FailNow of a test): return an error",
-)
+var errExited = errors.New("the handler has ended its goroutine (runtime.Goexit, or FailNow of a test): return an " +
+	"error")
 
-// guarded calls a function of a user. Its panic is an error. It has a goroutine of its own, which it can end.
+// guarded calls a function of a user in a goroutine of its own, which it can end. Its panic is an error.
 func guarded(call func() error) error {
 	err, done := errExited, make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() {
-			if v := recover(); v != nil {
-				err = &PanicError{v, debug.Stack()}
-			}
-		}()
+		defer recovered(&err)
 		if err = call(); err != nil {
-			_, _ = err.Error(), kindOf(err) // a nil pointer in err panics here, and not where it is reported
+			err = printable(err)
 		}
 	}()
 	<-done
@@ -219,8 +228,9 @@ func (r *Router) orderOf(rec *Record) string {
 }
 
 // inOrder calls a function for the numbers of some keys: in the order of each key, until it returns false. So many
-// keys at most have their turns at the same time. It begins nothing more when the context has ended.
-func inOrder(ctx context.Context, workers int, keys []string, each func(i int) bool) {
+// keys at most have their turns at the same time. It begins nothing more when the context has ended. If a call has ended
+// its goroutine (runtime.Goexit), it is made again, with the number of such calls.
+func inOrder(ctx context.Context, workers int, keys []string, each func(i, exits int) bool) {
 	firsts, next, last := []int(nil), make([]int, len(keys)), make(map[string]int, len(keys))
 	for i, key := range keys {
 		if l, ok := last[key]; ok {
@@ -230,19 +240,53 @@ func inOrder(ctx context.Context, workers int, keys []string, each func(i int) b
 		}
 		last[key] = i
 	}
-	var taken atomic.Int64
-	work := func() {
-		for n := int(taken.Add(1)) - 1; n < len(firsts); n = int(taken.Add(1)) - 1 {
-			for i := firsts[n]; ctx.Err() == nil && each(i) && next[i] > 0; {
-				i = next[i]
-			}
-		}
+	if len(firsts) == 0 {
+		return
 	}
 	var wg sync.WaitGroup
-	for range min(workers, len(firsts)) - 1 {
-		wg.Go(work)
+	var taken, active atomic.Int64
+	var more *time.Timer
+	var begin func(i, exits int)
+	work := func(i, exits int) { // i is -1 for the next of firsts
+		defer func() {
+			if i >= 0 {
+				begin(i, exits+1)
+			}
+			if active.Add(-1) == 0 && more.Stop() {
+				wg.Done()
+			}
+		}()
+		for {
+			for ; i >= 0 && ctx.Err() == nil && each(i, exits); exits = 0 {
+				if i = next[i]; i == 0 {
+					i = -1
+				}
+			}
+			i, exits = -1, 0
+			n := int(taken.Add(1)) - 1
+			if n >= len(firsts) {
+				return
+			}
+			i = firsts[n]
+		}
 	}
-	work()
+	begin = func(i, exits int) {
+		active.Add(1)
+		wg.Go(func() { work(i, exits) })
+	}
+	workers = min(workers, len(firsts))
+	soon := min(workers, runtime.GOMAXPROCS(0))
+	// The other workers begin when calls take long: for short ones they would cost more than they save.
+	wg.Add(1)
+	more = time.AfterFunc(5*time.Millisecond, func() {
+		for range workers - soon {
+			begin(-1, 0)
+		}
+		wg.Done()
+	})
+	for range soon {
+		begin(-1, 0)
+	}
 	wg.Wait()
 }
 
