@@ -228,8 +228,8 @@ func (r *Router) orderOf(rec *Record) string {
 }
 
 // inOrder calls a function for the numbers of some keys: in the order of each key, until it returns false. So many
-// keys at most have their turns at the same time. It begins nothing more when the context has ended. If a call has ended
-// its goroutine (runtime.Goexit), it is made again, with the number of such calls.
+// keys at most have their turns at the same time. It begins nothing more when the context has ended. If a call has
+// ended its goroutine (runtime.Goexit), it is made again, with the number of such calls.
 func inOrder(ctx context.Context, workers int, keys []string, each func(i, exits int) bool) {
 	firsts, next, last := []int(nil), make([]int, len(keys)), make(map[string]int, len(keys))
 	for i, key := range keys {
