@@ -352,8 +352,8 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	if c.settings.snapshot && !g.Value.Snapshot {
 		c.settings.failed(fmt.Errorf("stream of the table %s: the group %s exists without a snapshot, so that "+
-			"WithSnapshot has "+
-			"no effect: use a new group, or delete it with stream.DeleteGroup", c.table, c.settings.group))
+			"WithSnapshot has no effect: use a new group, or delete it with stream.DeleteGroup", c.table,
+			c.settings.group))
 	}
 	for _, name := range first.Models {
 		if g.Value.Snapshot && !slices.Contains(g.Value.Models, name) {

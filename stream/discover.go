@@ -41,10 +41,8 @@ func (w *work) discovering(ctx context.Context) {
 			wait = s.interval / 10
 		case err != nil:
 			if errors.As(err, new(*streams.ResourceNotFoundException)) {
-				err = fmt.Errorf(
-					"%w: pass a client of streams with the region, account and endpoint of the table's",
-					err,
-				)
+				err = fmt.Errorf("%w: pass a client of streams with the region, account and endpoint of the table's",
+					err)
 			}
 			w.reportIn(ctx, fmt.Errorf("list the shards of the table %s: %w", w.c.table, err))
 			pause = min(2*pause+time.Millisecond, s.discover)
@@ -173,13 +171,8 @@ func (w *work) replaced(ctx context.Context, arn string, former map[string]bool)
 			}
 		}
 		if in.ExclusiveStartStreamArn = out.LastEvaluatedStreamArn; in.ExclusiveStartStreamArn == nil {
-			w.report(
-				fmt.Errorf(
-					"stream of the table %s: it was replaced, and changes in between are lost: make read models "+
-						"again with a new group and WithSnapshot",
-					w.c.table,
-				),
-			)
+			w.report(fmt.Errorf("stream of the table %s: it was replaced, and changes in between are lost: make read "+
+				"models again with a new group and WithSnapshot", w.c.table))
 			return between, nil
 		}
 	}

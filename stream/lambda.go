@@ -180,31 +180,24 @@ func recordsOf(event []byte) ([]eventRecord, error) {
 		}
 	}
 	if text := bytes.TrimSpace(event); len(text) > 0 && text[0] == '[' {
-		return nil,
-			errors.New("stream: invalid event: it is a list, as a pipe sends it: connect the function to the " +
-				"stream by " +
-				"an event source mapping")
+		return nil, errors.New("stream: invalid event: it is a list, as a pipe sends it: connect the function to the " +
+			"stream by an event source mapping")
 	}
 	if err := json.Unmarshal(event, &in); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			err = fmt.Errorf(
-				"%s: a JSON %s: pass the event as Lambda sends it",
-				cmp.Or(kind.Field, "the event"),
-				kind.Value,
-			)
+			err = fmt.Errorf("%s: a JSON %s: pass the event as Lambda sends it", cmp.Or(kind.Field, "the event"),
+				kind.Value)
 		}
 		return nil, fmt.Errorf("stream: invalid event: %w", err)
 	}
 	if in.Positions != nil {
-		return nil,
-			errors.New("stream: the event has positions and no records: it is a message of the queue for failures: " +
-				"pass it to Redrive")
+		return nil, errors.New("stream: the event has positions and no records: it is a message of the queue " +
+			"for failures: pass it to Redrive")
 	}
 	if in.Records == nil {
-		return nil,
-			errors.New("stream: the event has no Records: connect the function to the stream of a table by an " +
-				"event source mapping")
+		return nil, errors.New("stream: the event has no Records: connect the function to the stream of a table " +
+			"by an event source mapping")
 	}
 	out := make([]eventRecord, len(*in.Records))
 	for i, r := range *in.Records {

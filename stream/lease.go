@@ -143,8 +143,7 @@ type TooManyGroupsError struct {
 
 func (e *TooManyGroupsError) Error() string {
 	return fmt.Sprintf("stream of the table %s: the group %s would be its third reader after %v, and DynamoDB "+
-		"allows two: "+
-		"delete one with stream.DeleteGroup", e.Table, e.Group,
+		"allows two: delete one with stream.DeleteGroup", e.Table, e.Group,
 		e.Groups)
 }
 

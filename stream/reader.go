@@ -225,8 +225,7 @@ type TrimmedError struct {
 
 func (e *TrimmedError) Error() string {
 	return fmt.Sprintf("stream of the table %s: shard %s: records were trimmed before they were read: make the "+
-		"read model "+
-		"again with a new group and WithSnapshot: %v", e.Table, e.Shard, e.Err)
+		"read model again with a new group and WithSnapshot: %v", e.Table, e.Shard, e.Err)
 }
 
 // Unwrap returns the error of the request.
@@ -358,8 +357,7 @@ type SlowError struct {
 
 func (e *SlowError) Error() string {
 	return fmt.Sprintf("stream of the table %s: shard %s: handlers have run for %v, and the shard waits for them: "+
-		"let them "+
-		"obey a deadline", e.Table, e.Shard, e.For.Round(time.Second))
+		"let them obey a deadline", e.Table, e.Shard, e.For.Round(time.Second))
 }
 
 // slow is how long handlers may run until they are reported.
@@ -407,8 +405,7 @@ type DeadLetterError struct{ Letter *Letter }
 func (e *DeadLetterError) Error() string {
 	l := e.Letter
 	return fmt.Sprintf("stream of the table %s: shard %s: record %s is a dead letter after %d attempts: %v", l.Table,
-		l.Shard,
-		l.SequenceNumber, l.Attempts, l.Err)
+		l.Shard, l.SequenceNumber, l.Attempts, l.Err)
 }
 
 // Unwrap returns the error of the handler.
@@ -450,8 +447,7 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, exits 
 	}
 	l := &Letter{
 		Table: r.w.c.table, Group: s.group, Stream: r.lease.Value.Stream, Shard: r.shard,
-		SequenceNumber: rec.SequenceNumber,
-		ID:             rec.ID, Keys: rec.Keys, Time: rec.Time, Attempts: attempts, Err: err,
+		SequenceNumber: rec.SequenceNumber, ID: rec.ID, Keys: rec.Keys, Time: rec.Time, Attempts: attempts, Err: err,
 	}
 	if r.shard == snapshotShard || rec.SequenceNumber == "" {
 		l.SequenceNumber = cmp.Or(rec.ID, "none") // each entity has its letter
@@ -473,10 +469,8 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, exits 
 			r.w.report(&DeadLetterError{l})
 			return true
 		}
-		r.report(
-			fmt.Errorf("stream of the table %s: shard %s: the dead letter of record %s is not stored yet: %w (the "+
-				"record's own error: %v)", l.Table, l.Shard, l.SequenceNumber, err, l.Err),
-		)
+		r.report(fmt.Errorf("stream of the table %s: shard %s: the dead letter of record %s is not stored yet: %w "+
+			"(the record's own error: %v)", l.Table, l.Shard, l.SequenceNumber, err, l.Err))
 		if !sleep(r.reading, jitter(pause+time.Millisecond)) {
 			return false
 		}

@@ -269,10 +269,10 @@ func TestLettersKeepTheIdentityOfTheirRecord(t *testing.T) {
 		return nil
 	}, stream.Attempts(2, time.Millisecond, time.Millisecond), stream.KeepValues())
 	w.write("a", 1)
-	until(t, "the letter", func() bool { return m.Stats().DeadLetters == 1 })
-	if text, _ := w.last.Load().(string); !strings.Contains(text, "dead letter") {
-		t.Errorf("the letter was not reported: %s", text)
-	}
+	until(t, "the report of the letter", func() bool {
+		text, _ := w.last.Load().(string)
+		return m.Stats().DeadLetters == 1 && strings.Contains(text, "dead letter")
+	})
 	refuse.Store(false)
 	if err := stream.Drive(context.Background(), testengine.Start(t).Client(), w.leases, "accounts",
 		"default"); err != nil {
