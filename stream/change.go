@@ -113,7 +113,7 @@ func WithEntity(options ...mapper.ReadOption) OnOption {
 }
 
 // On adds a handler for the changes of a model. A router can have several handlers for a model, which are called in
-// this order. On panics if an argument is nil.
+// this order. On panics if an argument is nil, or the router is used already.
 func On[T any](r *Router, m *mapper.Mapper[T], handler func(context.Context, *Change[T]) error, options ...OnOption) {
 	switch {
 	case r == nil:
@@ -123,6 +123,7 @@ func On[T any](r *Router, m *mapper.Mapper[T], handler func(context.Context, *Ch
 	case handler == nil:
 		panic("stream.On: the handler is nil: pass a function")
 	}
+	r.open("stream.On")
 	var s onSettings
 	for _, o := range options {
 		if o != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/smithy-go"
 
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/request"
 	"github.com/itemize/itemize/mapper"
 )
@@ -168,7 +169,7 @@ func NewConsumer(client Client, streams Streams, table string, r *Router, option
 ) {
 	c, err := newConsumer(client, streams, table, r, options)
 	if err != nil {
-		return nil, fmt.Errorf("stream.NewConsumer: %w", err)
+		return nil, model.Usage(fmt.Errorf("stream.NewConsumer: %w", err))
 	}
 	return c, nil
 }
@@ -191,7 +192,9 @@ func newConsumer(client Client, streams Streams, table string, r *Router, option
 	if err := s.check(client, streams, table, r); err != nil {
 		return nil, err
 	}
-	c := &Consumer{streams: streams, client: client, table: table, router: r, settings: s, limiter: s.rate.Limiter(1)}
+	c := &Consumer{
+		streams: explaining{streams}, client: client, table: table, router: r, settings: s, limiter: s.rate.Limiter(1),
+	}
 	c.handlers, c.batches = make(chan struct{}, s.parallel), make(chan struct{}, s.memory)
 	var err error
 	c.store, err = newStore(client, s.leases, table+"/"+s.group, s.mapping)
@@ -322,7 +325,7 @@ const margin = 5 * time.Minute
 
 // Run reads the stream until the context ends. Then it lets running handlers return, saves how far it came, gives its
 // leases to the other workers, and returns nil. An error means that it could not begin: the table has no stream, the
-// stream lacks images, or two other groups read it. Or the group was deleted.
+// stream lacks images or may not be read, or two other groups read it. Or the group was deleted.
 func (c *Consumer) Run(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("Consumer.Run: the context is nil: pass context.Background(), or one that ends with the " +
@@ -332,7 +335,8 @@ func (c *Consumer) Run(ctx context.Context) error {
 		return errors.New("Consumer.Run: it is running: make another consumer with stream.NewConsumer")
 	}
 	defer c.running.Store(false)
-	_, err := c.streamARN(ctx)
+	c.router.used.Store(true)
+	err := c.begin(ctx)
 	first := group{From: c.settings.from, Snapshot: c.settings.snapshot}
 	if first.Snapshot {
 		first.From, first.Models = time.Now().Add(-margin), c.router.models(c.table)
@@ -351,14 +355,13 @@ func (c *Consumer) Run(ctx context.Context) error {
 		return err
 	}
 	if c.settings.snapshot && !g.Value.Snapshot {
-		c.settings.failed(fmt.Errorf("stream of the table %s: the group %s exists without a snapshot, so that "+
-			"WithSnapshot has no effect: use a new group, or delete it with stream.DeleteGroup", c.table,
-			c.settings.group))
+		c.settings.failed(c.named(errors.New("it exists without a snapshot, so that WithSnapshot has no effect: use " +
+			"a new group, or delete it with stream.DeleteGroup")))
 	}
 	for _, name := range first.Models {
 		if g.Value.Snapshot && !slices.Contains(g.Value.Models, name) {
-			c.settings.failed(fmt.Errorf("group %s of the table %s: its snapshot did not show the keys %s: make a "+
-				"new group, or call stream.DeleteGroup", c.settings.group, c.table, name))
+			c.settings.failed(c.named(fmt.Errorf("its snapshot did not show the keys %s: make a new group, or call "+
+				"stream.DeleteGroup", name)))
 		}
 	}
 	w := &work{
@@ -370,16 +373,36 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return w.run(ctx)
 }
 
+// begin returns an error if the stream cannot be read until somebody changes the program, the table or permissions.
+// Other errors are those of one moment: the worker survives them.
+func (c *Consumer) begin(ctx context.Context) error {
+	arn, err := c.streamARN(ctx)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, c.settings.failover)
+		defer cancel()
+		in := &dynamodbstreams.DescribeStreamInput{StreamArn: &arn, Limit: aws.Int32(1)}
+		_, err = c.streams.DescribeStream(ctx, in)
+		if !errors.As(err, new(*setupError)) {
+			return nil
+		}
+	}
+	if errors.As(err, new(*ViewError)) {
+		return err
+	}
+	return fmt.Errorf("stream of the table %s: %w", c.table, err)
+}
+
 // streamARN returns the ARN of the table's stream.
 func (c *Consumer) streamARN(ctx context.Context) (string, error) {
 	d, err := c.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.table})
 	switch {
+	case errors.As(err, new(*types.ResourceNotFoundException)):
+		return "", fmt.Errorf("it does not exist in this account and Region: check the name: %w", err)
 	case err != nil:
-		return "", fmt.Errorf("stream of the table %s: %w", c.table, err)
+		return "", explained(err)
 	case d.Table == nil || aws.ToString(d.Table.LatestStreamArn) == "" ||
 		d.Table.StreamSpecification != nil && !aws.ToBool(d.Table.StreamSpecification.StreamEnabled):
-		return "", fmt.Errorf("stream of the table %s: it has none: enable it with NEW_AND_OLD_IMAGES (itemize tables "+
-			"-stream)", c.table)
+		return "", errors.New("it has none: enable it with NEW_AND_OLD_IMAGES (itemize tables -stream)")
 	case d.Table.StreamSpecification != nil:
 		rec := Record{Table: c.table, View: string(d.Table.StreamSpecification.StreamViewType)}
 		if err := rec.check(); err != nil {
@@ -400,6 +423,7 @@ type work struct {
 	snapshot   bool
 	watched    map[string]watched
 	last       *discovery // nil before the first
+	finished   time.Time  // when a reader has found the end of its shard
 	ended      chan *reader
 	discovered chan discovery
 	hurry      chan struct{}
@@ -427,6 +451,8 @@ func (w *work) run(ctx context.Context) error {
 	w.group.Go(func() { w.beat(beating) })
 	w.group.Go(func() { w.fencing(beating) })
 	w.group.Go(func() { w.discovering(background) })
+	w.c.stats.runs(true)
+	defer w.c.stats.runs(false)
 	tick := time.NewTicker(s.interval)
 	defer tick.Stop()
 	var soon <-chan time.Time // of a coordination before the next tick
@@ -444,6 +470,8 @@ func (w *work) run(ctx context.Context) error {
 		case r := <-w.ended:
 			w.forget(r)
 			if r.outcome == finished {
+				w.finished = time.Now()
+				w.c.stats.unsure()
 				w.listSoon()
 			}
 			if soon == nil {
@@ -480,6 +508,7 @@ func (w *work) listSoon() {
 // report reports an error that the consumer survives.
 func (w *work) report(err error) {
 	if err != nil {
+		err = w.c.named(err)
 		w.c.stats.failed()
 		if panicked := guarded(func() error { w.c.settings.failed(err); return nil }); panicked != nil {
 			slog.Error("change stream: the function of OnError failed", "err", err, "failure", panicked)
@@ -615,6 +644,16 @@ func (w *work) coordinate(ctx context.Context) {
 		}
 		w.take(ctx, l)
 	}
+	if w.last == nil || !w.last.begun.After(w.finished) {
+		return // there may be more shards
+	}
+	var waiting []string
+	for shard, e := range leases {
+		if !e.Value.Done && w.held[shard] == nil && !owners[e.Value.Owner] && shard != driveShard {
+			waiting = append(waiting, shard)
+		}
+	}
+	w.c.stats.waits(waiting)
 }
 
 // failing reports whether none of the worker's shards could be read for a time.
@@ -643,8 +682,8 @@ func (w *work) leave(healthy bool) bool {
 	for _, r := range w.held {
 		r.release()
 	}
-	w.report(fmt.Errorf("stream of the table %s: this worker could not read its shards for %v: the other workers have "+
-		"them for %v", w.c.table, 2*failover, pause.Round(time.Second)))
+	w.report(fmt.Errorf("this worker could not read its shards for %v: the other workers have them for %v", 2*failover,
+		pause.Round(time.Second)))
 	return true
 }
 
@@ -799,7 +838,7 @@ func (w *work) stop() {
 		case <-grace:
 			for _, r := range w.held {
 				if since := r.since.Load(); since != 0 {
-					w.report(&SlowError{w.c.table, r.shard, time.Since(time.Unix(0, since))})
+					w.report(&SlowError{w.c.table, w.c.settings.group, r.shard, time.Since(time.Unix(0, since))})
 				}
 				r.interrupt()
 			}

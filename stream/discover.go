@@ -23,6 +23,8 @@ type discovery struct {
 	open map[string]bool
 	// failed are the ARNs of former streams that could not be listed.
 	failed map[string]bool
+	// begun is when it began.
+	begun time.Time
 }
 
 // discovering lists the shards again and again. A listing that fails is repeated, and stops nothing else.
@@ -40,11 +42,7 @@ func (w *work) discovering(ctx context.Context) {
 		case err == errExists:
 			wait = s.interval / 10
 		case err != nil:
-			if errors.As(err, new(*streams.ResourceNotFoundException)) {
-				err = fmt.Errorf("%w: pass a client of streams with the region, account and endpoint of the table's",
-					err)
-			}
-			w.reportIn(ctx, fmt.Errorf("list the shards of the table %s: %w", w.c.table, err))
+			w.reportIn(ctx, fmt.Errorf("list the shards: %w", err))
 			pause = min(2*pause+time.Millisecond, s.discover)
 			wait = pause
 		default:
@@ -76,6 +74,7 @@ const listingTime = 2 * time.Minute
 // discover inserts the leases of new shards, and deletes those of trimmed ones. It reads the leases before it lists the
 // shards: a lease that it has read and the listing lacks is that of a trimmed shard (Leases.tla, ReadsThenLists).
 func (w *work) discover(ctx context.Context) (discovery, error) {
+	begun := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, listingTime)
 	defer cancel()
 	g, err := w.c.store.groups.Load(ctx, w.c.store.groups.Key(w.c.store.name), mapper.Strong())
@@ -94,7 +93,7 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 	if err != nil {
 		return discovery{}, err
 	}
-	d := discovery{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	d := discovery{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, begun}
 	arns := map[string]bool{}
 	for shard, e := range leases {
 		d.leased[shard] = true
@@ -162,7 +161,7 @@ func (w *work) replaced(ctx context.Context, arn string, former map[string]bool)
 			return nil, err
 		}
 		if err != nil {
-			w.report(fmt.Errorf("list the former streams of the table %s: %w", w.c.table, err))
+			w.report(fmt.Errorf("list the former streams: %w", err))
 			out = &dynamodbstreams.ListStreamsOutput{}
 		}
 		for _, s := range out.Streams {
@@ -171,8 +170,8 @@ func (w *work) replaced(ctx context.Context, arn string, former map[string]bool)
 			}
 		}
 		if in.ExclusiveStartStreamArn = out.LastEvaluatedStreamArn; in.ExclusiveStartStreamArn == nil {
-			w.report(fmt.Errorf("stream of the table %s: it was replaced, and changes in between are lost: make read "+
-				"models again with a new group and WithSnapshot", w.c.table))
+			w.report(errors.New("the stream was replaced, and changes in between are lost: make read models again " +
+				"with a new group and WithSnapshot"))
 			return between, nil
 		}
 	}

@@ -67,8 +67,8 @@ func Lambda(r *Router, options ...LambdaOption) *Function {
 }
 
 func logged(_ context.Context, rec *Record, err error) {
-	keys, _ := attributevalue.MarshalMapJSON(rec.Keys)
-	slog.Error("change stream", "table", rec.Table, "key", string(keys), "record", rec.SequenceNumber, "error", err)
+	slog.Error("change stream", "table", rec.Table, "key", textOfKeys(rec.Keys), "record", rec.SequenceNumber,
+		"error", err)
 }
 
 // Response is the response of a Lambda function. Failures is never nil: without records it means that all of them were

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -32,14 +33,14 @@ func (p Plan) String() string {
 // NewConsumer. It sends nothing.
 func PlanConsumer(shards, workers int, options ...ConsumerOption) (Plan, error) {
 	if shards < 0 || workers < 1 {
-		return Plan{}, fmt.Errorf("stream.PlanConsumer: %d shards and %d workers: pass at least 0 and 1", shards,
+		return Plan{}, model.Usagef("stream.PlanConsumer: %d shards and %d workers: pass at least 0 and 1", shards,
 			workers)
 	}
 	r := NewRouter()
 	r.Unmatched(func(context.Context, *Record) error { return nil })
 	c, err := newConsumer(dynamodb.New(dynamodb.Options{}), noStreams{}, "table", r, options)
 	if err != nil {
-		return Plan{}, fmt.Errorf("stream.PlanConsumer: %w", err)
+		return Plan{}, model.Usage(fmt.Errorf("stream.PlanConsumer: %w", err))
 	}
 	s := &c.settings
 	// The sizes are those of typical keys: an ARN of 90 characters, sequence numbers of 21, and one parent.

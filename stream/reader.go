@@ -149,6 +149,7 @@ func (r *reader) read() bool {
 			}
 			if err != nil {
 				<-c.batches
+				c.stats.behind(r.shard)
 				r.failed()
 				r.report(fmt.Errorf("open the shard %s: %w", r.shard, err))
 				pause = r.rest(pause)
@@ -159,6 +160,7 @@ func (r *reader) read() bool {
 		out, err := r.get(iterator)
 		if err != nil {
 			<-c.batches
+			c.stats.behind(r.shard)
 			iterator = r.recover(iterator, err)
 			pause = r.rest(pause)
 			continue
@@ -217,15 +219,15 @@ func (c *Consumer) room(ctx context.Context) bool {
 // TrimmedError reports records that the stream did not have any more when they were to be read: more than 24 hours had
 // passed. They can be lost.
 type TrimmedError struct {
-	Table, Shard string
+	Table, Group, Shard string
 	// After is the last record that was handled, "" for none.
 	After string
 	Err   error
 }
 
 func (e *TrimmedError) Error() string {
-	return fmt.Sprintf("stream of the table %s: shard %s: records were trimmed before they were read: make the "+
-		"read model again with a new group and WithSnapshot: %v", e.Table, e.Shard, e.Err)
+	return fmt.Sprintf("stream of the table %s: group %s: shard %s: records were trimmed before they were read: make "+
+		"the read model again with a new group and WithSnapshot: %v", e.Table, e.Group, e.Shard, e.Err)
 }
 
 // Unwrap returns the error of the request.
@@ -258,7 +260,7 @@ func (r *reader) open() (iterator *string, deleted bool, err error) {
 
 func (r *reader) trimmed(err error) {
 	r.w.c.stats.trimmed()
-	r.w.report(&TrimmedError{r.w.c.table, r.shard, r.after, err})
+	r.w.report(&TrimmedError{r.w.c.table, r.w.c.settings.group, r.shard, r.after, err})
 }
 
 // recover returns the iterator after an error of GetRecords, nil to open the shard again.
@@ -351,13 +353,13 @@ func timeOf(r *streams.Record) time.Time {
 
 // SlowError reports that the handlers of one answer of a stream have run for a long time. The shard waits for them.
 type SlowError struct {
-	Table, Shard string
-	For          time.Duration
+	Table, Group, Shard string
+	For                 time.Duration
 }
 
 func (e *SlowError) Error() string {
-	return fmt.Sprintf("stream of the table %s: shard %s: handlers have run for %v, and the shard waits for them: "+
-		"let them obey a deadline", e.Table, e.Shard, e.For.Round(time.Second))
+	return fmt.Sprintf("stream of the table %s: group %s: shard %s: handlers have run for %v, and the shard waits for "+
+		"them: let them obey the deadline of stream.Timeout", e.Table, e.Group, e.Shard, e.For.Round(time.Second))
 }
 
 // slow is how long handlers may run until they are reported.
@@ -372,7 +374,7 @@ func (r *reader) watch(now time.Time) {
 	}
 	if d := now.Sub(time.Unix(0, since)); d > max(r.next, slow) {
 		r.next = 2 * d
-		r.w.report(&SlowError{r.w.c.table, r.shard, d})
+		r.w.report(&SlowError{r.w.c.table, r.w.c.settings.group, r.shard, d})
 	}
 }
 
@@ -390,11 +392,15 @@ func mapped(keys map[string]streams.AttributeValue) map[string]string {
 func (r *reader) record(of *streams.Record, exits int) bool {
 	rec, err := recordOf(r.w.c.table, r.shard, of)
 	var calls []func(context.Context) error
+	matched := true
 	if err == nil {
 		if !r.w.from.IsZero() && rec.Time.Before(r.w.from.Truncate(time.Second)) {
 			return true
 		}
-		calls, _, err = r.w.c.router.calls(rec, &r.w.c.deleted)
+		calls, matched, err = r.w.c.router.calls(rec, &r.w.c.deleted)
+	}
+	if !matched {
+		r.w.c.stats.unmatched()
 	}
 	return err == nil && len(calls) == 0 || r.settle(rec, calls, exits, err)
 }
@@ -404,8 +410,8 @@ type DeadLetterError struct{ Letter *Letter }
 
 func (e *DeadLetterError) Error() string {
 	l := e.Letter
-	return fmt.Sprintf("stream of the table %s: shard %s: record %s is a dead letter after %d attempts: %v", l.Table,
-		l.Shard, l.SequenceNumber, l.Attempts, l.Err)
+	return fmt.Sprintf("stream of the table %s: group %s: shard %s: record %s of the item %s is a dead letter after "+
+		"%d attempts: %v", l.Table, l.Group, l.Shard, l.SequenceNumber, textOfKeys(l.Keys), l.Attempts, l.Err)
 }
 
 // Unwrap returns the error of the handler.
@@ -469,8 +475,8 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, exits 
 			r.w.report(&DeadLetterError{l})
 			return true
 		}
-		r.report(fmt.Errorf("stream of the table %s: shard %s: the dead letter of record %s is not stored yet: %w "+
-			"(the record's own error: %v)", l.Table, l.Shard, l.SequenceNumber, err, l.Err))
+		r.report(fmt.Errorf("shard %s: the dead letter of record %s is not stored yet: %w (the record's own error: %v)",
+			l.Shard, l.SequenceNumber, err, l.Err))
 		if !sleep(r.reading, jitter(pause+time.Millisecond)) {
 			return false
 		}
@@ -512,7 +518,11 @@ func (r *reader) scan() bool {
 					r.since.Store(time.Now().UnixNano())
 					defer r.since.Store(0)
 					own := func(ctx context.Context) error { return guarded(func() error { return call(ctx) }) }
-					return r.settle(rec, []func(context.Context) error{own}, 0, err)
+					done := r.settle(rec, []func(context.Context) error{own}, 0, err)
+					if done {
+						r.w.c.stats.handled(r.shard, 1, time.Time{})
+					}
+					return done
 				})
 			dog.end()
 			if err == nil {

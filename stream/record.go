@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/itemize/itemize/internal/model"
 )
 
 // Record is a record of a stream: the change of one item.
@@ -87,6 +89,9 @@ func textOf(v streams.AttributeValue) string {
 
 // check returns an error if the stream does not have the images that changes need.
 func (r *Record) check() error {
+	if r == nil {
+		return model.Usagef("stream: the record is nil: pass one of a stream, or of stream.RecordsOf")
+	}
 	switch r.View {
 	case "", string(streams.StreamViewTypeNewAndOldImages):
 		return nil

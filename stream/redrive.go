@@ -31,13 +31,20 @@ func (f *Function) Redrive(ctx context.Context, from Streams, message []byte) er
 		return errors.New("stream: Redrive: the message has no DDBStreamBatchInfo: pass the body of a message that " +
 			"Lambda has sent to the destination for failures")
 	}
-	b := in.Batch
+	b, from := in.Batch, explaining{from}
 	it, err := from.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &b.ARN, ShardId: &b.Shard, ShardIteratorType: types.ShardIteratorTypeAtSequenceNumber,
 		SequenceNumber: &b.First,
 	})
-	if err != nil {
-		return fmt.Errorf("stream: Redrive: the stream does not have the records any more: %w", err)
+	switch {
+	case errors.As(err, new(*types.TrimmedDataAccessException)):
+		return fmt.Errorf("stream: Redrive: the stream does not have the records any more, which it keeps for 24 "+
+			"hours: %w", err)
+	case errors.As(err, new(*types.ResourceNotFoundException)):
+		return fmt.Errorf("stream: Redrive: the stream does not exist, or not its shard any more: pass a client with "+
+			"the Region and account of the function: %w", err)
+	case err != nil:
+		return fmt.Errorf("stream: Redrive: %w", err)
 	}
 	table := tableOf(b.ARN)
 	failed := map[string]bool{}

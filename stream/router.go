@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -18,9 +19,10 @@ import (
 	"github.com/itemize/itemize/internal/model/item"
 )
 
-// Router calls handlers for the changes of models. Add all handlers before it is used. It can be used by several
-// goroutines then.
+// Router calls handlers for the changes of models. Add all handlers before it is used: then it is ready for several
+// goroutines, and On and Unmatched panic.
 type Router struct {
+	used      atomic.Bool
 	routes    []routed
 	unmatched func(context.Context, *Record) error
 }
@@ -46,7 +48,20 @@ func NewRouter() *Router { return &Router{} }
 
 // Unmatched sets the handler for records of items that are of no model of the router. The items that the library
 // itself stores are not shown: guards of unique values, notes, and the parts of external values.
-func (r *Router) Unmatched(handler func(context.Context, *Record) error) { r.unmatched = handler }
+func (r *Router) Unmatched(handler func(context.Context, *Record) error) {
+	if handler == nil {
+		panic("Router.Unmatched: the handler is nil: pass a function")
+	}
+	r.open("Router.Unmatched")
+	r.unmatched = handler
+}
+
+// open panics if the router is used already.
+func (r *Router) open(call string) {
+	if r.used.Load() {
+		panic(call + ": the router is used already: add all handlers before")
+	}
+}
 
 // Handle calls the handlers for one record. It returns the first error of a handler, or the error of an invalid
 // record. A panic of a handler is an error, a *PanicError.
@@ -85,6 +100,9 @@ func (r *Router) reload(ctx context.Context, rec *Record) (matched bool, err err
 func (r *Router) calls(rec *Record, ended *deletions) (calls []func(context.Context) error, matched bool, err error) {
 	if err := r.check(rec); err != nil {
 		return nil, false, err
+	}
+	if !r.used.Load() { // most often true: a store for each record would be shared by all processors
+		r.used.Store(true)
 	}
 	if internal(rec) {
 		return nil, true, nil
@@ -132,7 +150,7 @@ func run(ctx context.Context, calls []func(context.Context) error) (err error) {
 // recovered, deferred, makes an error of a panic.
 func recovered(err *error) {
 	if v := recover(); v != nil {
-		*err = &PanicError{v, debug.Stack()}
+		*err = &PanicError{v, debug.Stack(), panicked()}
 	}
 }
 
@@ -160,13 +178,37 @@ func guarded(call func() error) error {
 	return err
 }
 
-// PanicError is the panic of a handler.
+// PanicError is the panic of a handler, or of a function of another option. Its text names the function and the line.
 type PanicError struct {
 	Value any
 	Stack []byte
+	where string
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("the handler panicked: %v", e.Value) }
+func (e *PanicError) Error() string { return fmt.Sprintf("panic%s: %v", e.where, e.Value) }
+
+// panicked returns where a function has panicked: the first frame that is not of the runtime or of this library.
+func panicked() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for inside := false; ; {
+		f, more := frames.Next()
+		library := slices.ContainsFunc([]string{"runtime.", "reflect.", module + "stream.", module + "mapper.",
+			module + "field.", module + "internal/"}, func(begin string) bool {
+			return strings.HasPrefix(f.Function, begin)
+		})
+		if inside && !library && f.Function != "" {
+			return fmt.Sprintf(" in %s, %s:%d", path.Base(f.Function), path.Base(f.File), f.Line)
+		}
+		inside = inside || f.Function == "runtime.gopanic"
+		if !more {
+			return ""
+		}
+	}
+}
+
+// module is the beginning of the names of this library's packages.
+const module = "github.com/itemize/itemize/"
 
 // Unwrap returns the value of the panic if it is an error.
 func (e *PanicError) Unwrap() error {

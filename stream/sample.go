@@ -1,10 +1,13 @@
 package stream
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/door"
@@ -65,6 +68,47 @@ func RecordsOf[T any](m *mapper.Mapper[T], old, now *T) ([]*Record, error) {
 		}
 	}
 	return records, nil
+}
+
+// EventOf returns the event of a Lambda function with some records. Tests pass it to Function.Invoke.
+func EventOf(records ...*Record) ([]byte, error) {
+	all := make([]map[string]any, len(records))
+	for i, rec := range records {
+		if err := rec.check(); err != nil {
+			return nil, err
+		}
+		name, change := "MODIFY", map[string]any{
+			"SequenceNumber": rec.SequenceNumber, "StreamViewType": string(types.StreamViewTypeNewAndOldImages),
+			"ApproximateCreationDateTime": rec.Time.Unix(),
+		}
+		switch {
+		case rec.Old == nil:
+			name = "INSERT"
+		case rec.New == nil:
+			name = "REMOVE"
+		}
+		for part, m := range map[string]map[string]types.AttributeValue{
+			"Keys": rec.Keys, "OldImage": rec.Old, "NewImage": rec.New,
+		} {
+			if m == nil {
+				continue
+			}
+			text, err := attributevalue.MarshalMapJSON(m)
+			if err != nil {
+				return nil, fmt.Errorf("stream.EventOf: record %s: %s: %w", rec.ID, part, err)
+			}
+			change[part] = json.RawMessage(text)
+		}
+		all[i] = map[string]any{
+			"eventID": rec.ID, "eventName": name, "eventSource": "aws:dynamodb", "dynamodb": change,
+			"eventSourceARN": "arn:aws:dynamodb:eu-central-1:000000000000:table/" + rec.Table +
+				"/stream/2026-01-01T00:00:00.000",
+		}
+		if rec.Expired {
+			all[i]["userIdentity"] = map[string]string{"type": "Service", "principalId": expiry}
+		}
+	}
+	return json.Marshal(map[string]any{"Records": all})
 }
 
 // rank is the place of a delete: root items are last, as in a save.

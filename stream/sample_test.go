@@ -8,8 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/kit"
@@ -55,20 +58,59 @@ func TestRecordsOfShowsWhatAnEngineShows(t *testing.T) {
 			kit.Must(m.Delete(ctx, e))(t)
 		}
 	}
-	shown := func(records []*stream.Record) (out []string) {
+	shown := func(handle func(*stream.Router) error) (out []string) {
 		router := stream.NewRouter()
 		stream.On(router, m, func(_ context.Context, c *stream.Change[kit.Account]) error {
 			out = append(out, fmt.Sprintf("%s %s %v %v", c.EntityEvent, c.ItemEvent, c.Key,
 				[]string{fmt.Sprintf("%+v", c.Old), fmt.Sprintf("%+v", c.New)}))
 			return nil
 		})
-		if _, err := stream.HandleAll(ctx, router, records); err != nil {
+		if err := handle(router); err != nil {
 			t.Fatal(err)
 		}
 		slices.Sort(out)
 		return out
 	}
-	if diff := cmp.Diff(shown(recordsOf(t, table)), shown(made)); diff != "" {
+	all := func(records []*stream.Record) func(*stream.Router) error {
+		return func(router *stream.Router) error {
+			_, err := stream.HandleAll(ctx, router, records)
+			return err
+		}
+	}
+	engine := shown(all(recordsOf(t, table)))
+	if diff := cmp.Diff(engine, shown(all(made))); diff != "" {
 		t.Errorf("made records (-engine +made):\n%s", diff)
+	}
+	inEvent := shown(func(router *stream.Router) error {
+		answer, err := stream.Lambda(router).Invoke(ctx, kit.Must(stream.EventOf(made...))(t))
+		if string(answer) != `{"batchItemFailures":[]}` {
+			t.Errorf("the answer of the function: %s", answer)
+		}
+		return err
+	})
+	if diff := cmp.Diff(engine, inEvent); diff != "" {
+		t.Errorf("made event (-engine +made):\n%s", diff)
+	}
+}
+
+// An event keeps what a handler can ask of its records: deletes by the time to live, binary keys, tables.
+func TestEventsKeepTheirRecords(t *testing.T) {
+	t.Parallel()
+	key := map[string]types.AttributeValue{"K": &types.AttributeValueMemberB{Value: []byte{0, 255}}}
+	in := &stream.Record{
+		Table: "others", ID: "1", SequenceNumber: "7", Time: time.Unix(1_700_000_000, 0).UTC(), Keys: key, Old: key,
+		Expired: true, View: "NEW_AND_OLD_IMAGES",
+	}
+	var got *stream.Record
+	router := stream.NewRouter()
+	router.Unmatched(func(_ context.Context, r *stream.Record) error { got = r; return nil })
+	kit.Must(stream.Lambda(router).Handle(context.Background(), kit.Must(stream.EventOf(in))(t)))(t)
+	if diff := cmp.Diff(in, got, cmpopts.IgnoreUnexported(types.AttributeValueMemberB{})); diff != "" {
+		t.Errorf("record (-in +out):\n%s", diff)
+	}
+	for _, bad := range []*stream.Record{nil, {View: "KEYS_ONLY"}} {
+		if _, err := stream.EventOf(bad); err == nil {
+			t.Errorf("no error for %v", bad)
+		}
 	}
 }

@@ -9,14 +9,24 @@ import (
 type Stats struct {
 	// Shards is the number of shards that this worker reads now.
 	Shards int
-	// Lag is the age of the oldest record that a handler has now, or of the last one of a shard with unread records.
-	// It is 0 if all shards are read to their ends.
+	// Behind is the number of shards that have not been read to their ends, as far as this worker knows: its own ones,
+	// and those that no worker reads. The scan of a snapshot is one of them. It is 1 or more until the shards are
+	// known, and while a request fails. So 0 means, if this is the only worker of its group, that the snapshot is
+	// complete and that all changes are handled.
+	Behind int
+	// Lag is the longest time for which changes may have waited in these shards: the age of the oldest record that a
+	// handler has now, or the time since the last read to the end of a shard. It grows while requests fail or a
+	// snapshot is scanned, and is 0 if Behind is 0.
 	Lag time.Duration
 	// Last is the age of the newest handled record, 0 for none.
 	Last time.Duration
-	// Handled is the number of handled records, Retried that of calls of handlers that failed, DeadLetters that of
-	// dead letters, and Trimmed that of gaps in the stream (TrimmedError).
-	Handled, Retried, DeadLetters, Trimmed int64
+	// Handled is the number of handled records and of entities of snapshots, with those of other models and dead
+	// letters. Unmatched is the number of records among them that are of no model of the router, without a handler
+	// for such: it grows if a model's keys do not fit the table.
+	Handled, Unmatched int64
+	// Retried is the number of calls of handlers that failed, DeadLetters that of dead letters, and Trimmed that of
+	// gaps in the stream (TrimmedError). A dead letter that was driven with success stays in the number.
+	Retried, DeadLetters, Trimmed int64
 	// Errors is the number of errors that the consumer survived.
 	Errors int64
 }
@@ -27,11 +37,16 @@ type stats struct {
 	counts Stats
 	shards map[string]*shardStats
 	newest time.Time
+	// waiting has the shards that no worker reads, and since when. sure is when they were last known, or when the
+	// worker began, zero if it does not run. known reports that they were known then.
+	waiting map[string]time.Time
+	sure    time.Time
+	known   bool
 }
 
-// shardStats is about one shard: the time of the last record, and whether there are no more.
+// shardStats is about one shard: all changes up to a time are handled, and whether there were no more.
 type shardStats struct {
-	last    time.Time
+	at      time.Time
 	current bool
 }
 
@@ -42,10 +57,23 @@ func (c *Consumer) Stats() Stats {
 	defer s.mu.Unlock()
 	out := s.counts
 	out.Shards = len(s.shards)
-	for _, x := range s.shards {
-		if !x.current && !x.last.IsZero() {
-			out.Lag = max(out.Lag, time.Since(x.last))
+	behind := func(since time.Time) {
+		out.Behind++
+		out.Lag = max(out.Lag, time.Since(since))
+	}
+	for shard, x := range s.shards {
+		if !x.current && shard != driveShard {
+			behind(x.at)
 		}
+	}
+	for _, since := range s.waiting {
+		behind(since)
+	}
+	switch {
+	case s.sure.IsZero():
+		out.Behind = max(out.Behind, 1)
+	case !s.known || time.Since(s.sure) > c.settings.failover:
+		behind(s.sure)
 	}
 	if !s.newest.IsZero() {
 		out.Last = time.Since(s.newest)
@@ -62,38 +90,81 @@ func (s *stats) change(f func()) {
 	f()
 }
 
-func (s *stats) take(shard string)    { s.change(func() { s.shards[shard] = &shardStats{} }) }
+// of changes what is known of a shard that this worker reads.
+func (s *stats) of(shard string, f func(*shardStats)) {
+	s.change(func() {
+		if x := s.shards[shard]; x != nil {
+			f(x)
+		}
+	})
+}
+
+func (s *stats) take(shard string) {
+	s.change(func() { s.shards[shard] = &shardStats{at: time.Now()} })
+}
 func (s *stats) release(shard string) { s.change(func() { delete(s.shards, shard) }) }
 func (s *stats) failed()              { s.change(func() { s.counts.Errors++ }) }
 func (s *stats) retried()             { s.change(func() { s.counts.Retried++ }) }
 func (s *stats) dead()                { s.change(func() { s.counts.DeadLetters++ }) }
 func (s *stats) trimmed()             { s.change(func() { s.counts.Trimmed++ }) }
+func (s *stats) unmatched()           { s.change(func() { s.counts.Unmatched++ }) }
 
-func (s *stats) current(shard string) {
+// runs notes that a worker begins, or has ended.
+func (s *stats) runs(yes bool) {
 	s.change(func() {
-		if x := s.shards[shard]; x != nil {
-			x.current = true
+		s.waiting, s.known, s.sure = nil, false, time.Time{}
+		if yes {
+			s.sure = time.Now()
 		}
 	})
 }
+
+// waits notes the shards that no worker reads.
+func (s *stats) waits(shards []string) {
+	s.change(func() {
+		now, since := time.Now(), make(map[string]time.Time, len(shards))
+		for _, shard := range shards {
+			if since[shard] = s.waiting[shard]; since[shard].IsZero() {
+				since[shard] = now
+			}
+		}
+		s.waiting, s.known, s.sure = since, true, now
+	})
+}
+
+// unsure notes that there may be shards that are not known: those after one that has ended.
+func (s *stats) unsure() { s.change(func() { s.known, s.sure = false, time.Now() }) }
+
+// current notes a read that found no more records.
+func (s *stats) current(shard string) {
+	s.of(shard, func(x *shardStats) { x.at, x.current = time.Now(), true })
+}
+
+// behind notes that a read of a shard has failed.
+func (s *stats) behind(shard string) { s.of(shard, func(x *shardStats) { x.current = false }) }
 
 // begin notes the time of the first record of an answer that is handled now.
 func (s *stats) begin(shard string, at time.Time) {
-	s.change(func() {
-		if x := s.shards[shard]; x != nil {
-			x.last, x.current = at, false
-		}
-	})
+	s.of(shard, func(x *shardStats) { x.upTo(at) })
 }
 
+// handled notes handled records, and the time of the last of them.
 func (s *stats) handled(shard string, n int, at time.Time) {
 	s.change(func() {
 		s.counts.Handled += int64(n)
 		if x := s.shards[shard]; x != nil {
-			x.last, x.current = at, false
+			x.upTo(at)
 		}
 		if at.After(s.newest) {
 			s.newest = at
 		}
 	})
+}
+
+// upTo notes the time of a record, zero if it has none.
+func (x *shardStats) upTo(at time.Time) {
+	x.current = false
+	if !at.IsZero() {
+		x.at = at
+	}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // ObserveStream exports the numbers of a consumer of a change stream, with the given attributes, such as the table and
-// the group. The gauges are itemize.stream.shards, itemize.stream.lag and itemize.stream.last.age (both in seconds).
-// The counters are itemize.stream.handled, itemize.stream.retries, itemize.stream.dead_letters,
-// itemize.stream.trimmed and itemize.stream.errors. stream.Stats describes them. They end with the meter provider.
+// the group. The gauges are itemize.stream.shards, itemize.stream.behind, itemize.stream.lag and itemize.stream.last.age
+// (the last two in seconds). The counters are itemize.stream.handled, itemize.stream.unmatched, itemize.stream.retries,
+// itemize.stream.dead_letters, itemize.stream.trimmed and itemize.stream.errors. stream.Stats describes them. They end with the meter provider.
 // The error comes from it.
 func ObserveStream(m metric.MeterProvider, c *stream.Consumer, attributes ...attribute.KeyValue) error {
 	meter := m.Meter(scope)
@@ -29,12 +29,17 @@ func ObserveStream(m metric.MeterProvider, c *stream.Consumer, attributes ...att
 		errs, all = append(errs, err), append(all, g)
 		return g
 	}
-	shards, err := meter.Int64ObservableGauge("itemize.stream.shards",
-		metric.WithDescription("Shards that this worker reads"))
-	errs, all = append(errs, err), append(all, shards)
-	lag := seconds("itemize.stream.lag", "Age of the last handled record of the shard that is furthest behind")
+	gauge := func(name, about string) metric.Int64ObservableGauge {
+		g, err := meter.Int64ObservableGauge(name, metric.WithDescription(about))
+		errs, all = append(errs, err), append(all, g)
+		return g
+	}
+	shards := gauge("itemize.stream.shards", "Shards that this worker reads")
+	behind := gauge("itemize.stream.behind", "Shards that have not been read to their ends")
+	lag := seconds("itemize.stream.lag", "Longest time for which changes may have waited")
 	last := seconds("itemize.stream.last.age", "Age of the newest handled record")
 	handled := count("itemize.stream.handled", "Handled records")
+	unmatched := count("itemize.stream.unmatched", "Handled records of no model")
 	retries := count("itemize.stream.retries", "Calls of handlers that failed")
 	letters := count("itemize.stream.dead_letters", "Dead letters")
 	trimmed := count("itemize.stream.trimmed", "Gaps: records that were trimmed before they were read")
@@ -43,12 +48,14 @@ func ObserveStream(m metric.MeterProvider, c *stream.Consumer, attributes ...att
 		return err
 	}
 	with := metric.WithAttributes(attributes...)
-	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	_, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		s := c.Stats()
 		o.ObserveInt64(shards, int64(s.Shards), with)
+		o.ObserveInt64(behind, int64(s.Behind), with)
 		o.ObserveFloat64(lag, s.Lag.Seconds(), with)
 		o.ObserveFloat64(last, s.Last.Seconds(), with)
 		o.ObserveInt64(handled, s.Handled, with)
+		o.ObserveInt64(unmatched, s.Unmatched, with)
 		o.ObserveInt64(retries, s.Retried, with)
 		o.ObserveInt64(letters, s.DeadLetters, with)
 		o.ObserveInt64(trimmed, s.Trimmed, with)

@@ -37,8 +37,7 @@ func TestObserveStreamExportsEachNumber(t *testing.T) {
 		names[m.Name] = true
 	}
 	for _, name := range []string{
-		"shards", "lag", "last.age", "handled", "retries", "dead_letters", "trimmed",
-		"errors",
+		"shards", "behind", "lag", "last.age", "handled", "unmatched", "retries", "dead_letters", "trimmed", "errors",
 	} {
 		if !names["itemize.stream."+name] {
 			t.Errorf("no metric itemize.stream.%s: %v", name, names)

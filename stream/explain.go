@@ -1,0 +1,108 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/itemize/itemize/internal/model/attr"
+)
+
+// setupError is an error of a request that fails again until somebody changes the program or its permissions.
+type setupError struct{ err error }
+
+func (e *setupError) Error() string { return e.err.Error() }
+
+func (e *setupError) Unwrap() error { return e.err }
+
+// explained adds a cure to an error of a request to a stream or its table.
+func explained(err error) error {
+	if err == nil {
+		return nil
+	}
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		if strings.Contains(err.Error(), "Missing Region") { // an error without a type of its own
+			return &setupError{fmt.Errorf("the client has no region: load its configuration with "+
+				"config.LoadDefaultConfig, or set Region: %w", err)}
+		}
+		return err
+	}
+	switch api.ErrorCode() {
+	case "AccessDeniedException":
+		return &setupError{fmt.Errorf("access is denied: allow the operation in the caller's IAM policy: %w", err)}
+	case "UnrecognizedClientException", "MissingAuthenticationToken", "MissingAuthenticationTokenException",
+		"InvalidSignatureException", "IncompleteSignatureException":
+		return &setupError{fmt.Errorf("the credentials are refused: check them, and the client's Region and "+
+			"endpoint: %w", err)}
+	}
+	return err
+}
+
+// explaining is a client of streams whose errors have cures.
+type explaining struct{ Streams }
+
+func (e explaining) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput,
+	o ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.DescribeStreamOutput, error) {
+	out, err := e.Streams.DescribeStream(ctx, in, o...)
+	if errors.As(err, new(*streams.ResourceNotFoundException)) {
+		err = fmt.Errorf("%w: pass a client of streams with the region, account and endpoint of the table's", err)
+	}
+	return out, explained(err)
+}
+
+func (e explaining) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput,
+	o ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.GetShardIteratorOutput, error) {
+	out, err := e.Streams.GetShardIterator(ctx, in, o...)
+	return out, explained(err)
+}
+
+func (e explaining) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput,
+	o ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.GetRecordsOutput, error) {
+	out, err := e.Streams.GetRecords(ctx, in, o...)
+	return out, explained(err)
+}
+
+func (e explaining) ListStreams(ctx context.Context, in *dynamodbstreams.ListStreamsInput,
+	o ...func(*dynamodbstreams.Options),
+) (*dynamodbstreams.ListStreamsOutput, error) {
+	out, err := e.Streams.ListStreams(ctx, in, o...)
+	return out, explained(err)
+}
+
+// named adds the table and the group to an error that does not have them.
+func (c *Consumer) named(err error) error {
+	switch err.(type) {
+	case *TrimmedError, *SlowError, *DeadLetterError:
+		return err
+	}
+	return fmt.Errorf("stream of the table %s: group %s: %w", c.table, c.settings.group, err)
+}
+
+// textOfKeys returns the key of an item, such as PK=USER#1 SK=PROFILE.
+func textOfKeys(keys map[string]types.AttributeValue) string {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		k, ok := attr.ScalarOf(keys[name])
+		switch {
+		case !ok:
+			texts = append(texts, name)
+		case k.Type == 'B':
+			texts = append(texts, fmt.Sprintf("%s=%x", name, k.Text))
+		default:
+			texts = append(texts, name+"="+k.Text)
+		}
+	}
+	return strings.Join(texts, " ")
+}
