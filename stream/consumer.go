@@ -225,8 +225,15 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 		{"Discover", s.discover},
 		{"Poll", s.poll},
 		{"Timeout", s.timeout},
+		{"Grace", s.grace},
+		{"Attempts", s.most},
 	} {
-		if o.value < time.Millisecond && !(o.name == "Timeout" && o.value == 0) {
+		if o.value > longestOption {
+			return fmt.Errorf("%s(%v): pass a year at most", o.name, o.value.String())
+		}
+		checked := o.name == "Grace" || o.name == "Attempts" // below
+		none := o.name == "Timeout" && o.value == 0
+		if o.value < time.Millisecond && !checked && !none {
 			return fmt.Errorf("%s(%v): pass a millisecond or more, such as 5*time.Second", o.name, o.value.String())
 		}
 	}
@@ -268,6 +275,9 @@ func (s *settings) check(client Client, streams Streams, table string, r *Router
 	}
 	return r.check(&Record{Table: table})
 }
+
+// longestOption is the longest time of an option: calculations with it do not overflow.
+const longestOption = 366 * 24 * time.Hour
 
 // Specification returns the setting of a table with the stream that handlers need: for CreateTable, or UpdateTable.
 func Specification() *types.StreamSpecification {
@@ -336,6 +346,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	defer c.running.Store(false)
 	c.router.used.Store(true)
+	parent := ctx
+	ctx, cancel := context.WithTimeout(ctx, c.settings.failover)
+	defer cancel()
 	err := c.begin(ctx)
 	first := group{From: c.settings.from, Snapshot: c.settings.snapshot}
 	if first.Snapshot {
@@ -349,28 +362,30 @@ func (c *Consumer) Run(ctx context.Context) error {
 		}
 	}
 	switch {
-	case ctx.Err() != nil:
+	case parent.Err() != nil:
 		return nil
 	case err != nil:
 		return err
 	}
+	cancel()
 	if c.settings.snapshot && !g.Value.Snapshot {
-		c.settings.failed(c.named(errors.New("it exists without a snapshot, so that WithSnapshot has no effect: use " +
-			"a new group, or delete it with stream.DeleteGroup")))
+		c.report(errors.New("it exists without a snapshot, so that WithSnapshot has no effect: use " +
+			"a new group, or delete it with stream.DeleteGroup"))
 	}
 	for _, name := range first.Models {
 		if g.Value.Snapshot && !slices.Contains(g.Value.Models, name) {
-			c.settings.failed(c.named(fmt.Errorf("its snapshot did not show the keys %s: make a new group, or call "+
-				"stream.DeleteGroup", name)))
+			c.report(fmt.Errorf("its snapshot did not show the keys %s: make a new group, or call "+
+				"stream.DeleteGroup", name))
 		}
 	}
 	w := &work{
 		c: c, id: rand.Text(), of: g, from: g.Value.From, snapshot: g.Value.Snapshot, watched: map[string]watched{},
+		short: g.Value.short(), values: context.WithoutCancel(parent),
 		over: make(chan error, 1), trouble: map[string]time.Time{},
 		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery),
 		hurry: make(chan struct{}, 1),
 	}
-	return w.run(ctx)
+	return w.run(parent)
 }
 
 // begin returns an error if the stream cannot be read until somebody changes the program, the table or permissions.
@@ -417,6 +432,8 @@ type work struct {
 	c          *Consumer
 	id         string
 	of         *mapper.Entity[group] // that of the goroutine that lists shards
+	short      string                // of the group's ID
+	values     context.Context       // has the values of Run's, and does not end
 	over       chan error
 	trouble    map[string]time.Time // when requests for former streams began to fail; of the same goroutine
 	from       time.Time
@@ -429,10 +446,12 @@ type work struct {
 	hurry      chan struct{}
 	group      sync.WaitGroup
 
-	mu   sync.Mutex // of the next three
+	mu   sync.Mutex // of the next four
 	held map[string]*reader
 	// beaten is when the last beat that succeeded had begun. Until away the worker has no leases and does not beat.
 	beaten, away time.Time
+	// fences grows while the worker is late, and after it was.
+	fences int
 }
 
 // watched is the counter of another worker, -1 for none, and when this worker has seen it change.
@@ -479,14 +498,19 @@ func (w *work) run(ctx context.Context) error {
 			}
 		case d := <-w.discovered:
 			w.last, soon = &d, nil
-			w.coordinate(ctx)
+			w.safely(ctx, w.coordinate)
 		case <-soon:
 			soon = nil
-			w.coordinate(ctx)
+			w.safely(ctx, w.coordinate)
 		case <-tick.C:
-			w.coordinate(ctx)
+			w.safely(ctx, w.coordinate)
 		}
 	}
+}
+
+// safely calls a step whose requests call an observer of the user (MapperOptions), which can panic.
+func (w *work) safely(ctx context.Context, step func(context.Context)) {
+	w.report(guarded(func() error { step(ctx); return nil }))
 }
 
 // forget removes a reader that has ended.
@@ -506,11 +530,13 @@ func (w *work) listSoon() {
 }
 
 // report reports an error that the consumer survives.
-func (w *work) report(err error) {
+func (w *work) report(err error) { w.c.report(err) }
+
+func (c *Consumer) report(err error) {
 	if err != nil {
-		err = w.c.named(err)
-		w.c.stats.failed()
-		if panicked := guarded(func() error { w.c.settings.failed(err); return nil }); panicked != nil {
+		err = c.named(err)
+		c.stats.failed()
+		if panicked := guarded(func() error { c.settings.failed(err); return nil }); panicked != nil {
 			slog.Error("change stream: the function of OnError failed", "err", err, "failure", panicked)
 		}
 	}
@@ -525,47 +551,54 @@ func (w *work) reportIn(ctx context.Context, err error) {
 
 // beat increments the counter of this worker, until its last reader has ended. Then it deletes the counter.
 func (w *work) beat(ctx context.Context) {
-	s, st := &w.c.settings, w.c.store
+	s := &w.c.settings
 	var own *mapper.Entity[worker]
 	for {
 		begun := time.Now()
-		if w.isAway(begun) {
-			if own != nil {
-				_, err := st.workers.DeleteByKey(ctx, st.workers.Key(st.name, w.id))
-				w.reportIn(ctx, missingIsFine(err))
-				own = nil
-			}
-			if !sleep(ctx, s.interval) {
-				break
-			}
-			continue
-		}
-		limited, cancel := context.WithTimeout(ctx, s.failover/3) // so that one without an answer is no silence
-		if own == nil {
-			own = st.workers.New(worker{Name: st.name, ID: w.id, Failover: s.failover.Milliseconds()})
-		}
-		own.Value.Beat++
-		own.Value.Failing = w.failing(s.failover)
-		_, err := st.workers.Save(limited, own)
-		switch {
-		case err == nil:
-			w.mu.Lock()
-			w.beaten = begun
-			w.mu.Unlock()
-		case raced(err): // another worker has deleted it, or an answer was lost
-			own, _ = st.workers.Load(limited, st.workers.Key(st.name, w.id), mapper.Strong())
-		default:
-			w.reportIn(ctx, fmt.Errorf("beat: %w", err))
-		}
-		cancel()
+		w.safely(ctx, func(ctx context.Context) { own = w.beatOnce(ctx, own, begun) })
 		if !sleep(ctx, max(s.interval-time.Since(begun), s.interval/2)) {
 			break
 		}
 	}
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.failover)
+	w.safely(context.WithoutCancel(ctx), w.vanish)
+}
+
+// beatOnce increments the counter own, nil for a new one, and returns it. While the worker is away it has none.
+func (w *work) beatOnce(ctx context.Context, own *mapper.Entity[worker], begun time.Time) *mapper.Entity[worker] {
+	s, st := &w.c.settings, w.c.store
+	if w.isAway(begun) {
+		if own != nil {
+			w.vanish(ctx)
+		}
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, s.failover/3) // so that one without an answer is no silence
 	defer cancel()
-	_, err := st.workers.DeleteByKey(limited, st.workers.Key(st.name, w.id))
-	w.report(missingIsFine(err))
+	if own == nil {
+		own = st.workers.New(worker{Name: st.name, ID: w.id, Failover: s.failover.Milliseconds()})
+	}
+	own.Value.Beat++
+	own.Value.Failing = w.failing(s.failover)
+	_, err := st.workers.Save(limited, own)
+	switch {
+	case err == nil:
+		w.mu.Lock()
+		w.beaten = begun
+		w.mu.Unlock()
+	case raced(err): // another worker has deleted it, or an answer was lost
+		own, _ = st.workers.Load(limited, st.workers.Key(st.name, w.id), mapper.Strong())
+	default:
+		w.reportIn(ctx, fmt.Errorf("beat: %w", err))
+	}
+	return own
+}
+
+// vanish deletes the counter of this worker.
+func (w *work) vanish(ctx context.Context) {
+	limited, cancel := w.limited(ctx)
+	defer cancel()
+	_, err := w.c.store.workers.DeleteByKey(limited, w.c.store.workers.Key(w.c.store.name, w.id))
+	w.reportIn(ctx, missingIsFine(err))
 }
 
 // late reports whether the last beat is so old that other workers may have taken the leases. It asks two clocks,
@@ -586,6 +619,7 @@ func (w *work) fencing(ctx context.Context) {
 		late := w.late(now)
 		w.mu.Lock()
 		if late {
+			w.fences++
 			for _, r := range w.held {
 				r.abandon()
 			}
@@ -596,16 +630,28 @@ func (w *work) fencing(ctx context.Context) {
 	}
 }
 
-// isAway reports whether the worker has left its shards to the others for a time.
+// isAway reports whether the worker has left its shards to the others: for a time, or until handlers have returned
+// that still run though the leases of their shards may be others'.
 func (w *work) isAway(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return now.Before(w.away)
+	if now.Before(w.away) {
+		return true
+	}
+	for _, r := range w.held {
+		if r.isAbandoned() {
+			return true
+		}
+	}
+	return false
 }
 
 // coordinate watches the other workers, and takes or gives up leases.
 func (w *work) coordinate(ctx context.Context) {
 	now := time.Now()
+	for _, r := range w.held {
+		r.watch(now)
+	}
 	if w.late(now) || w.isAway(now) {
 		return // others do not see this worker
 	}
@@ -613,7 +659,7 @@ func (w *work) coordinate(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, w.c.settings.failover)
 	defer cancel()
 	// The workers are read after the leases: so each owner was a worker before.
-	leases, err := w.c.store.all(ctx)
+	leases, err := w.c.store.all(ctx, func() {})
 	if err != nil {
 		w.reportIn(parent, fmt.Errorf("read the leases: %w", err))
 		return
@@ -623,8 +669,14 @@ func (w *work) coordinate(ctx context.Context) {
 		w.reportIn(parent, fmt.Errorf("read the workers: %w", err))
 		return
 	}
-	for _, r := range w.held {
-		r.watch(time.Now())
+	for _, e := range leases {
+		if e.Value.Group != w.short {
+			select {
+			case w.over <- &deletedError{w.c.table, w.c.settings.group}:
+			default: // the listing has said so
+			}
+			return
+		}
 	}
 	if w.leave(healthy) {
 		return
@@ -805,6 +857,9 @@ func (w *work) mayRead(l *lease, leases map[string]*mapper.Entity[lease]) bool {
 
 // take takes a lease on the version that was read, and begins to read its shard.
 func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
+	w.mu.Lock()
+	before := w.fences
+	w.mu.Unlock()
 	e.Value.Owner = w.id
 	e.Value.Taken++
 	if _, err := w.c.store.leases.Save(ctx, e); err != nil {
@@ -813,13 +868,19 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 		}
 		return
 	}
-	r := newReader(w, e)
+	late := w.late(time.Now())
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	if late || w.fences != before { // another worker may have the lease since: if not, this one takes it again
+		return
+	}
+	r := newReader(w, e)
 	w.held[r.shard] = r
-	w.mu.Unlock()
 	w.c.stats.take(r.shard)
 	w.group.Go(func() {
-		r.run()
+		if err := guarded(func() error { r.run(); return nil }); err != nil { // a decoder or an observer of a user
+			w.report(fmt.Errorf("read the shard %s: %w", r.shard, err))
+		}
 		w.ended <- r
 	})
 }

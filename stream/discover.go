@@ -30,9 +30,13 @@ type discovery struct {
 // discovering lists the shards again and again. A listing that fails is repeated, and stops nothing else.
 func (w *work) discovering(ctx context.Context) {
 	s := &w.c.settings
-	pause := s.least
+	pause := s.pause()
 	for {
-		d, err := w.discover(ctx)
+		var d discovery
+		err := guarded(func() (err error) {
+			d, err = w.discover(ctx)
+			return err
+		})
 		wait := s.discover
 		if errors.As(err, new(*deletedError)) {
 			w.over <- err
@@ -46,7 +50,7 @@ func (w *work) discovering(ctx context.Context) {
 			pause = min(2*pause+time.Millisecond, s.discover)
 			wait = pause
 		default:
-			pause = s.least
+			pause = s.pause()
 			select {
 			case w.discovered <- d:
 			case <-ctx.Done():
@@ -68,101 +72,134 @@ func (w *work) discovering(ctx context.Context) {
 	}
 }
 
-// listingTime limits a listing: one that hangs must not stop the next.
-const listingTime = 2 * time.Minute
+// limited limits a request: without an answer it must not stop the others.
+func (w *work) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, w.c.settings.failover)
+}
+
+// found is what the table of leases and the description of the table say.
+type found struct {
+	leases map[string]*mapper.Entity[lease]
+	arn    string // of the present stream
+}
+
+// look reads the group, its leases, and the ARN of the stream.
+func (w *work) look(ctx context.Context) (found, error) {
+	limited, cancel := w.limited(ctx)
+	g, err := w.c.store.groups.Load(limited, w.c.store.groups.Key(w.c.store.name), mapper.Strong())
+	cancel()
+	if errors.Is(err, mapper.ErrNotFound) || err == nil && (g.Value.Deleting || g.Value.ID != w.of.Value.ID) {
+		return found{}, &deletedError{w.c.table, w.c.settings.group}
+	}
+	if err != nil {
+		return found{}, err
+	}
+	w.of = g
+	var f found
+	dog := newWatchdog(ctx, w.c.settings.failover, func() {})
+	defer dog.end()
+	f.leases, err = w.c.store.all(dog.ctx, dog.progress)
+	if err != nil {
+		return found{}, err
+	}
+	limited, cancel = w.limited(ctx)
+	defer cancel()
+	f.arn, err = w.c.streamARN(limited)
+	return f, err
+}
 
 // discover inserts the leases of new shards, and deletes those of trimmed ones. It reads the leases before it lists the
 // shards: a lease that it has read and the listing lacks is that of a trimmed shard (Leases.tla, ReadsThenLists).
 func (w *work) discover(ctx context.Context) (discovery, error) {
-	begun := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, listingTime)
-	defer cancel()
-	g, err := w.c.store.groups.Load(ctx, w.c.store.groups.Key(w.c.store.name), mapper.Strong())
-	if errors.Is(err, mapper.ErrNotFound) || err == nil && (g.Value.Deleting || g.Value.ID != w.of.Value.ID) {
-		return discovery{}, &deletedError{w.c.table, w.c.settings.group}
-	}
+	d := discovery{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, time.Now()}
+	f, err := w.look(ctx)
 	if err != nil {
-		return discovery{}, err
+		return d, err
 	}
-	w.of = g
-	leases, err := w.c.store.all(ctx)
-	if err != nil {
-		return discovery{}, err
-	}
-	arn, err := w.c.streamARN(ctx)
-	if err != nil {
-		return discovery{}, err
-	}
-	d := discovery{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, begun}
 	arns := map[string]bool{}
-	for shard, e := range leases {
+	for _, of := range w.of.Value.Streams {
+		arns[of] = true
+	}
+	leased := map[string]bool{} // streams
+	for shard, e := range f.leases {
 		d.leased[shard] = true
 		if of := e.Value.Stream; of != "" {
-			arns[of] = true
+			arns[of], leased[of] = true, true
 			d.open[of] = d.open[of] || !e.Value.Done
 		}
 	}
-	if len(d.open) > 0 && !arns[arn] {
-		between, err := w.replaced(ctx, arn, arns)
-		if err != nil {
-			return discovery{}, err
+	var replaced error
+	if len(arns) > 0 && !arns[f.arn] {
+		var between []string
+		if between, replaced, err = w.replaced(ctx, f.arn, arns); err != nil {
+			return d, err
 		}
 		for _, of := range between {
 			arns[of] = true
 		}
 	}
-	arns[arn] = true
+	arns[f.arn] = true
 	var added []lease
-	if w.snapshot && leases[snapshotShard] == nil {
-		added = append(added, lease{Name: w.c.store.name, Shard: snapshotShard})
+	if w.snapshot && f.leases[snapshotShard] == nil {
+		added = append(added, w.newLease(snapshotShard))
 	}
 	for _, of := range slices.Sorted(maps.Keys(arns)) { // the present stream is last
 		shards, err := w.list(ctx, of)
-		if of != arn && errors.As(err, new(*streams.ResourceNotFoundException)) {
-			err = nil // a former stream, whose shards are trimmed
+		if of != f.arn && errors.As(err, new(*streams.ResourceNotFoundException)) {
+			if err = nil; !leased[of] {
+				delete(arns, of) // a former stream, whose shards are trimmed
+			}
 		}
 		if err == nil {
 			delete(w.trouble, of)
 		}
-		if err != nil && of != arn && !w.patient(of) {
+		if err != nil && of != f.arn && !w.patient(of) {
 			w.report(fmt.Errorf("list the shards of the former stream %s: %w", of, err))
 			d.failed[of] = true
 			continue
 		}
 		if err != nil {
-			return discovery{}, err
+			return d, err
 		}
 		for _, s := range shards {
 			shard := aws.ToString(s.ShardId)
 			d.listed[shard] = true
-			if leases[shard] != nil {
+			if f.leases[shard] != nil {
 				continue
 			}
 			d.open[of] = true
 			added = append(added, w.leaseOf(of, s))
 		}
 	}
-	if err := w.add(ctx, added); err != nil {
-		return discovery{}, err
+	if err := w.add(ctx, added, slices.Sorted(maps.Keys(arns))); err != nil {
+		return d, err
 	}
-	if err := w.prune(ctx, leases, &d); err != nil {
+	w.report(replaced)
+	if err := w.prune(ctx, f.leases, &d); err != nil {
 		w.reportIn(ctx, fmt.Errorf("delete the leases of trimmed shards: %w", err))
 	}
 	return d, nil
 }
 
-// replaced returns the streams of the table between the former ones, of which there are leases, and the present one.
-func (w *work) replaced(ctx context.Context, arn string, former map[string]bool) (between []string, err error) {
+// replaced returns the streams of the table between the former ones, which are known, and the present one, and the
+// report of them.
+func (w *work) replaced(ctx context.Context, arn string, former map[string]bool) (between []string, report, err error) {
 	first := slices.Min(slices.Collect(maps.Keys(former)))
 	in := &dynamodbstreams.ListStreamsInput{TableName: &w.c.table}
+	report = errors.New("the stream was replaced, and changes in between are lost: make read models again " +
+		"with a new group and WithSnapshot")
 	for {
-		out, err := w.c.streams.ListStreams(ctx, in)
+		limited, cancel := w.limited(ctx)
+		out, err := w.c.streams.ListStreams(limited, in)
+		cancel()
 		if err != nil && w.patient("ListStreams") {
-			return nil, err
+			return nil, nil, err
 		}
 		if err != nil {
 			w.report(fmt.Errorf("list the former streams: %w", err))
 			out = &dynamodbstreams.ListStreamsOutput{}
+		} else {
+			delete(w.trouble, "ListStreams")
 		}
 		for _, s := range out.Streams {
 			if of := aws.ToString(s.StreamArn); first < of && of < arn { // ARNs end with a time
@@ -170,9 +207,7 @@ func (w *work) replaced(ctx context.Context, arn string, former map[string]bool)
 			}
 		}
 		if in.ExclusiveStartStreamArn = out.LastEvaluatedStreamArn; in.ExclusiveStartStreamArn == nil {
-			w.report(errors.New("the stream was replaced, and changes in between are lost: make read models again " +
-				"with a new group and WithSnapshot"))
-			return between, nil
+			return between, report, nil
 		}
 	}
 }
@@ -193,7 +228,7 @@ func (w *work) list(ctx context.Context, arn string) ([]streams.Shard, error) {
 	var all []streams.Shard
 	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &arn}
 	for {
-		limited, cancel := context.WithTimeout(ctx, w.c.settings.failover)
+		limited, cancel := w.limited(ctx)
 		out, err := w.c.streams.DescribeStream(limited, in)
 		cancel()
 		if err != nil {
@@ -206,9 +241,14 @@ func (w *work) list(ctx context.Context, arn string) ([]streams.Shard, error) {
 	}
 }
 
+func (w *work) newLease(shard string) lease {
+	return lease{Name: w.c.store.name, Shard: shard, Group: w.short}
+}
+
 // leaseOf returns the lease of a new shard.
 func (w *work) leaseOf(arn string, s streams.Shard) lease {
-	l := lease{Name: w.c.store.name, Shard: aws.ToString(s.ShardId), Stream: arn}
+	l := w.newLease(aws.ToString(s.ShardId))
+	l.Stream, l.Listed = arn, time.Now().Unix()
 	if parent := aws.ToString(s.ParentShardId); parent != "" {
 		l.Parents = []string{parent}
 	}
@@ -221,20 +261,27 @@ func (w *work) leaseOf(arn string, s streams.Shard) lease {
 // errExists reports that another worker has inserted a lease.
 var errExists = errors.New("another worker was first")
 
-// add inserts leases, if the group still is that of this worker.
-func (w *work) add(ctx context.Context, all []lease) error {
+// add inserts leases, and the streams in the group, if the group still is that of this worker.
+func (w *work) add(ctx context.Context, all []lease, arns []string) error {
 	s := w.c.store
-	for some := range slices.Chunk(all, mostInTransaction) {
+	chunks := slices.Collect(slices.Chunk(all, mostInTransaction))
+	if !slices.Equal(w.of.Value.Streams, arns) {
+		w.of.Value.Streams = arns
+		if len(chunks) == 0 {
+			chunks = append(chunks, nil) // for the group alone
+		}
+	}
+	for _, some := range chunks {
 		parts := []mapper.Part{s.groups.SavePart(w.of, mapper.CheckLoaded())}
 		for _, l := range some {
 			parts = append(parts, s.leases.SavePart(s.leases.New(l)))
 		}
-		_, err := mapper.Transact(ctx, parts...)
+		limited, cancel := w.limited(ctx)
+		_, err := mapper.Transact(limited, parts...)
+		cancel()
 		switch {
-		case errors.Is(err, mapper.ErrExists):
+		case raced(err): // another worker was first, or the group was deleted: the next listing finds out
 			return errExists
-		case raced(err):
-			return &deletedError{w.c.table, w.c.settings.group}
 		case err != nil:
 			return err
 		}
@@ -257,7 +304,10 @@ func (w *work) prune(ctx context.Context, leases map[string]*mapper.Entity[lease
 		if !e.Value.Done || d.listed[shard] || needed[shard] || d.failed[e.Value.Stream] {
 			continue
 		}
-		if _, err := w.c.store.leases.Delete(ctx, e); err != nil && !raced(err) {
+		limited, cancel := w.limited(ctx)
+		_, err := w.c.store.leases.Delete(limited, e)
+		cancel()
+		if err != nil && !raced(err) {
 			return err
 		}
 	}

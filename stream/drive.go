@@ -14,7 +14,6 @@ import (
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/itemize/itemize/mapper"
-	"github.com/itemize/itemize/query"
 )
 
 // Drive lets a running worker of a group handle its dead letters again, once each. A letter that succeeds is deleted.
@@ -26,9 +25,12 @@ func Drive(ctx context.Context, client mapper.Client, leases, table, groupName s
 		if err != nil {
 			return err
 		}
+		if g.Value.Deleting {
+			return &deletedError{table, groupName}
+		}
 		_, err = s.leases.Update(ctx, s.leases.Key(s.name, driveShard), func(l *lease) error { l.Asked++; return nil })
 		if errors.Is(err, mapper.ErrNotFound) {
-			first := s.leases.New(lease{Name: s.name, Shard: driveShard})
+			first := s.leases.New(lease{Name: s.name, Shard: driveShard, Group: g.Value.short()})
 			_, err = mapper.Transact(ctx, s.leases.SavePart(first), s.groups.SavePart(g, mapper.CheckLoaded()))
 		}
 		if !raced(err) {
@@ -54,22 +56,32 @@ func groupOf(ctx context.Context, client mapper.Client, leases, table, groupName
 	return s, g, ofLeases(leases, err)
 }
 
-// Letters returns the dead letters of a group. Their Err has the stored text.
+// Letters returns the dead letters of a group. Their Err has the stored text. With an error about letters that cannot
+// be read it returns the others.
 func Letters(ctx context.Context, client mapper.Client, leases, table, groupName string) ([]*Letter, error) {
 	s, err := newStore(client, leases, table+"/"+groupName, nil)
 	if err != nil {
 		return nil, err
 	}
 	var out []*Letter
-	for e, err := range s.letters.Entities(ctx, query.Of[letter](s.letters.Key(s.name))) {
+	var invalid []error
+	for e, err := range s.allLetters(ctx) {
+		if errors.As(err, new(*mapper.StoredValueError)) {
+			invalid = append(invalid, err)
+			continue
+		}
 		if err != nil {
 			return nil, ofLeases(leases, err)
 		}
 		l, err := e.Value.letter(table, groupName)
 		if err != nil {
-			return nil, err
+			invalid = append(invalid, err)
+			continue
 		}
 		out = append(out, l)
+	}
+	if len(invalid) > 0 {
+		return out, ofLeases(leases, errors.Join(invalid...))
 	}
 	if len(out) == 0 { // letters stay when their group is deleted
 		_, _, err = groupOf(ctx, client, leases, table, groupName)
@@ -105,7 +117,7 @@ func (r *reader) drive() bool {
 	st := r.w.c.store
 	dog := newWatchdog(r.reading, 4*r.w.c.settings.failover, func() { r.failing.Store(0) })
 	defer dog.end()
-	for e, err := range st.letters.Entities(dog.ctx, query.Of[letter](st.letters.Key(st.name))) {
+	for e, err := range st.allLetters(dog.ctx) {
 		dog.pause()
 		if err == nil {
 			err = r.driveOne(e)
@@ -114,12 +126,13 @@ func (r *reader) drive() bool {
 			return false
 		}
 		if e == nil {
-			r.failed()
 			r.report(fmt.Errorf("read the dead letters: %w", err))
-			if errors.As(err, new(*mapper.StoredValueError)) {
-				return true // a letter of another version would be refused each time
+			if errors.As(err, new(*mapper.StoredValueError)) { // of another version: it stays, and stops no others
+				dog.resume()
+				continue
 			}
-			sleep(r.reading, r.w.c.settings.most)
+			r.failed()
+			sleep(r.reading, min(r.w.c.settings.most, r.w.c.settings.longest()))
 			return false
 		}
 		dog.resume()
@@ -148,7 +161,11 @@ func (r *reader) driveOne(e *mapper.Entity[letter]) error {
 		var rec *Record
 		if rec, err = r.recordOf(l, keys); err == nil {
 			var calls []func(context.Context) error
-			if calls, matched, err = r.w.c.router.calls(rec, &deletions{}); err == nil {
+			err = guarded(func() (err error) {
+				calls, matched, err = r.w.c.router.calls(rec, &deletions{})
+				return err
+			})
+			if err == nil {
 				_, err = r.attempt(func(ctx context.Context) error {
 					return guarded(func() error { return run(ctx, calls) })
 				})

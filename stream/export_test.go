@@ -36,17 +36,8 @@ func InsertLease(ctx context.Context, client mapper.Client, leases, group, shard
 	if err != nil {
 		return err
 	}
-	_, err = s.leases.Save(ctx, s.leases.New(lease{Name: group, Shard: shard, Parents: []string{parent}, Stream: arn}))
-	return err
-}
-
-// InsertOwned inserts the lease of a shard with an owner.
-func InsertOwned(ctx context.Context, client mapper.Client, leases, group, shard, arn, owner string) error {
-	s, err := newStore(client, leases, group, nil)
-	if err != nil {
-		return err
-	}
-	_, err = s.leases.Save(ctx, s.leases.New(lease{Name: group, Shard: shard, Stream: arn, Owner: owner, Taken: 1}))
+	l := lease{Name: group, Shard: shard, Parents: []string{parent}, Stream: arn, Group: shortOf(ctx, s)}
+	_, err = s.leases.Save(ctx, s.leases.New(l))
 	return err
 }
 
@@ -57,4 +48,13 @@ func DeleteWithoutWatching(ctx context.Context, client mapper.Client, leases, ta
 		return err
 	}
 	return s.delete(ctx, table, name)
+}
+
+// shortOf returns what the leases of a group have of its ID, "" if there is no group.
+func shortOf(ctx context.Context, s *store) string {
+	g, err := s.groups.Load(ctx, s.groups.Key(s.name), mapper.Strong())
+	if err != nil {
+		return ""
+	}
+	return g.Value.short()
 }

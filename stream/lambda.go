@@ -15,6 +15,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/model"
 )
 
 // Function is the handler of a Lambda function.
@@ -96,6 +98,9 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 
 // Handle is Invoke for a handler of your own, such as one that logs the errors of records.
 func (f *Function) Handle(ctx context.Context, event json.RawMessage) (*Response, error) {
+	if ctx == nil {
+		return nil, model.Usagef("stream: the context of the function is nil: pass that of the runtime")
+	}
 	records, err := recordsOf(event)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,8 @@ type (
 		// ID differs from that of an earlier group with the same name. Deleting reports that DeleteGroup has begun.
 		ID       string `ddb:"sk=GROUP"`
 		Deleting bool   `ddb:"sk=GROUP" dynamodbav:",omitempty"`
+		// Streams are the ARNs of the streams that it reads: the present one, and former ones that still exist.
+		Streams []string `ddb:"sk=GROUP" dynamodbav:",omitempty"`
 	}
 	// worker is a worker that lives as long as Beat grows. Others wait for its Failover time, in milliseconds.
 	worker struct {
@@ -52,6 +54,9 @@ type (
 		Shard string   `ddb:"sk=SHARD#{Shard}"`
 		// Stream is the ARN of the stream, "" for the scan of a snapshot and the drive of dead letters.
 		Stream string `ddb:"sk=SHARD#{Shard}"`
+		// Group is the beginning of the group's ID, and Listed when the shard was found, in Unix seconds.
+		Group  string `ddb:"sk=SHARD#{Shard}"`
+		Listed int64  `ddb:"sk=SHARD#{Shard}" dynamodbav:",omitempty"`
 		// Parents are the shards that must be done before.
 		Parents []string `ddb:"sk=SHARD#{Shard}" dynamodbav:",omitempty"`
 		// Owner is the worker that reads the shard, "" for none. Taken grows each time that a worker takes it, so
@@ -81,17 +86,19 @@ type store struct {
 	workers *mapper.Mapper[worker]
 	leases  *mapper.Mapper[lease]
 	letters *mapper.Mapper[letter]
+	keys    *mapper.Mapper[letterKey]
 }
 
 func newStore(client mapper.Client, table, name string, options []mapper.Option) (*store, error) {
 	options = append(slices.Clone(options), mapper.Table(table))
 	s := &store{name: name}
-	var errs [5]error
+	var errs [6]error
 	s.readers, errs[0] = mapper.New[readers](client, options...)
 	s.groups, errs[1] = mapper.New[group](client, options...)
 	s.workers, errs[2] = mapper.New[worker](client, options...)
 	s.leases, errs[3] = mapper.New[lease](client, options...)
 	s.letters, errs[4] = mapper.New[letter](client, options...)
+	s.keys, errs[5] = mapper.New[letterKey](client, options...)
 	for _, err := range errs { // they are all about the client or an option
 		if err != nil {
 			return nil, err
@@ -153,14 +160,15 @@ func raced(err error) bool {
 		errors.As(err, new(*mapper.ConflictError))
 }
 
-// all returns the leases of the group.
-func (s *store) all(ctx context.Context) (map[string]*mapper.Entity[lease], error) {
+// all returns the leases of the group. It calls progress for each.
+func (s *store) all(ctx context.Context, progress func()) (map[string]*mapper.Entity[lease], error) {
 	out := map[string]*mapper.Entity[lease]{}
 	for e, err := range s.leases.Entities(ctx, query.Of[lease](s.leases.Key(s.name))) {
 		if err != nil {
 			return nil, err
 		}
 		out[e.Value.Shard] = e
+		progress()
 	}
 	return out, nil
 }
@@ -195,15 +203,16 @@ func (s *store) quiet(ctx context.Context, table, name string) error {
 	first, err := s.beats(ctx)
 	begun := time.Now()
 	for err == nil {
+		asked := time.Now() // a late answer is no silence
 		now, failed := s.beats(ctx)
 		silent := true
-		for id, was := range first {
-			is, ok := now[id]
-			if ok && is.Beat != was.Beat {
+		for id, is := range now {
+			was, ok := first[id]
+			if !ok || is.Beat != was.Beat {
 				return fmt.Errorf("stream: the group %s of the table %s: a worker is running: stop all workers first",
 					name, table)
 			}
-			silent = silent && (!ok || time.Since(begun) > time.Duration(was.Failover)*time.Millisecond)
+			silent = silent && asked.Sub(begun) > time.Duration(was.Failover)*time.Millisecond
 		}
 		if silent {
 			return failed
@@ -285,6 +294,9 @@ func (s *store) mark(ctx context.Context) (*mapper.Entity[group], error) {
 		}
 	}
 }
+
+// short is the part of the group's ID that its leases have.
+func (g *group) short() string { return g.ID[:min(len(g.ID), 8)] }
 
 func missingIsFine(err error) error {
 	if errors.Is(err, mapper.ErrNotFound) {

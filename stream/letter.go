@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
 )
 
 // Letter is a dead letter: a record that a handler has refused in all attempts.
@@ -54,6 +56,49 @@ type letter struct {
 	Kept bool `ddb:"sk={Shard}#{Sequence}" dynamodbav:",omitempty"`
 }
 
+// letterKey is the key of a letter, to find those whose other attributes cannot be decoded.
+type letterKey struct {
+	_        struct{} `ddb:"table=leases"`
+	Name     string   `ddb:"pk=LETTERS#{Name}"`
+	Shard    string   `ddb:"sk={Shard}#{Sequence}"`
+	Sequence string   `ddb:"sk={Shard}#{Sequence}"`
+}
+
+// allLetters yields the letters of the group, in the order of their keys. It goes on after a letter that cannot be
+// decoded, a *mapper.StoredValueError.
+func (s *store) allLetters(ctx context.Context) iter.Seq2[*mapper.Entity[letter], error] {
+	return func(yield func(*mapper.Entity[letter], error) bool) {
+		last, damaged := "", false
+		for e, err := range s.letters.Entities(ctx, query.Of[letter](s.letters.Key(s.name))) {
+			if damaged = errors.As(err, new(*mapper.StoredValueError)); damaged {
+				break
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+			last = e.Value.Shard + "#" + e.Value.Sequence
+		}
+		if !damaged {
+			return
+		}
+		for k, err := range s.keys.Entities(ctx, query.Of[letterKey](s.keys.Key(s.name))) {
+			var e *mapper.Entity[letter]
+			if err == nil {
+				if k.Value.Shard+"#"+k.Value.Sequence <= last {
+					continue
+				}
+				e, err = s.letters.Load(ctx, s.letters.Key(s.name, k.Value.Shard, k.Value.Sequence))
+			}
+			if errors.Is(err, mapper.ErrNotFound) {
+				continue // deleted since
+			}
+			if !yield(e, err) || err != nil && !errors.As(err, new(*mapper.StoredValueError)) {
+				return
+			}
+		}
+	}
+}
+
 // largestImages is the size of images up to which a letter keeps them, in bytes of JSON: an item has up to 400 KB.
 const largestImages = 380_000
 
@@ -65,7 +110,7 @@ func (s *store) put(ctx context.Context, l *Letter, expired, values bool) error 
 		Error:    kindOf(l.Err), Expired: expired,
 	}
 	if l.Attempts == 0 {
-		out.Error = l.Err.Error() // of the library, which writes no values
+		out.Error = strings.ToValidUTF8(l.Err.Error(), "\uFFFD") // of the library, which writes no values
 	}
 	for _, m := range []struct {
 		from map[string]types.AttributeValue
@@ -81,7 +126,7 @@ func (s *store) put(ctx context.Context, l *Letter, expired, values bool) error 
 		*m.to = string(b)
 	}
 	if values {
-		out.Error, out.Kept = l.Err.Error(), true
+		out.Error, out.Kept = strings.ToValidUTF8(l.Err.Error(), "\uFFFD"), true
 		if len(out.Old)+len(out.New)+len(out.Error) > largestImages {
 			out.Old, out.New, out.Error, out.Kept = "", "", kindOf(l.Err), false
 		}
@@ -94,11 +139,11 @@ func (s *store) put(ctx context.Context, l *Letter, expired, values bool) error 
 }
 
 // kindOf returns the types of an error and of those that it wraps, and the code of an error of AWS. Types of the
-// packages fmt and errors say nothing, and are shown only if there are no others.
+// packages fmt and errors say nothing, and are shown only if there are no others. It looks at the outermost 100.
 func kindOf(err error) string {
 	kinds := ""
 	kind := ""
-	for e := err; e != nil; e = errors.Unwrap(e) {
+	for e, n := err, 0; e != nil && n < 100; e, n = errors.Unwrap(e), n+1 {
 		kind = fmt.Sprintf("%T", e)
 		if strings.HasPrefix(kind, "*fmt.") || strings.HasPrefix(kind, "*errors.") {
 			continue
@@ -112,5 +157,13 @@ func kindOf(err error) string {
 	if errors.As(err, &refused) {
 		kinds += " " + refused.ErrorCode()
 	}
-	return cmp.Or(strings.TrimSpace(kinds), kind)
+	return shortened(cmp.Or(strings.TrimSpace(kinds), kind), 1000)
+}
+
+// shortened returns the beginning of a text.
+func shortened(text string, most int) string {
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -44,6 +45,13 @@ func TestOptionsAreChecked(t *testing.T) {
 		{stream.Attempts(1, 2, 1), "exchange"},
 		{stream.Grace(-1), "Grace(-1ns)"},
 		{stream.RequestRate(-1), "RequestRate"},
+		{stream.Interval(math.MaxInt64), "a year at most"},
+		{stream.Failover(math.MaxInt64), "a year at most"},
+		{stream.Discover(math.MaxInt64), "a year at most"},
+		{stream.Poll(math.MaxInt64), "a year at most"},
+		{stream.Timeout(math.MaxInt64), "a year at most"},
+		{stream.Grace(math.MaxInt64), "a year at most"},
+		{stream.Attempts(1, 1, math.MaxInt64), "a year at most"},
 		{stream.DeadLetters(nil), "DeadLetters"},
 		{stream.OnError(nil), "OnError"},
 	} {

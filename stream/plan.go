@@ -46,7 +46,7 @@ func PlanConsumer(shards, workers int, options ...ConsumerOption) (Plan, error) 
 	// The sizes are those of typical keys: an ARN of 90 characters, sequence numbers of 21, and one parent.
 	l := lease{
 		Name: c.store.name, Shard: strings.Repeat("s", 37), Stream: strings.Repeat("a", 90),
-		Owner: strings.Repeat("w", 26),
+		Owner: strings.Repeat("w", 26), Group: strings.Repeat("g", 8), Listed: 1_800_000_000,
 		After: strings.Repeat("0", 21), Parents: []string{strings.Repeat("p", 37)},
 	}
 	size, err := bytesOf(c.store.leases, l)

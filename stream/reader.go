@@ -3,6 +3,8 @@ package stream
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,9 +16,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -44,11 +48,14 @@ type reader struct {
 	once              sync.Once
 
 	after   string // the last record that was handled
+	overdue bool   // it was reported that it was not read for longer than the stream keeps records
 	refused bool   // the last iterator was that of trimmed records
+	again   int    // the number of reads that have failed since one that has not
 	// failing is when requests to the stream or the table began to fail, in Unix nanoseconds, 0 for none.
 	failing atomic.Int64
 	saved   time.Time
-	taken   int // of the lease
+	kept    string // the position that is saved
+	taken   int    // of the lease
 	// since is when the handlers of an answer began, in Unix nanoseconds, 0 for none. next is how long they may run
 	// until they are reported again.
 	since atomic.Int64
@@ -57,10 +64,10 @@ type reader struct {
 
 func newReader(w *work, e *mapper.Entity[lease]) *reader {
 	r := &reader{
-		w: w, shard: e.Value.Shard, lease: e, abandoned: make(chan struct{}), after: e.Value.After, saved: time.Now(),
-		taken: e.Value.Taken,
+		w: w, shard: e.Value.Shard, lease: e, abandoned: make(chan struct{}), after: e.Value.After, kept: e.Value.After,
+		saved: time.Now(), taken: e.Value.Taken,
 	}
-	r.handling, r.interrupt = context.WithCancel(context.Background())
+	r.handling, r.interrupt = context.WithCancel(w.values)
 	r.reading, r.release = context.WithCancel(r.handling)
 	return r
 }
@@ -69,6 +76,15 @@ func newReader(w *work, e *mapper.Entity[lease]) *reader {
 func (r *reader) abandon() {
 	r.once.Do(func() { close(r.abandoned) })
 	r.interrupt()
+}
+
+func (r *reader) isAbandoned() bool {
+	select {
+	case <-r.abandoned:
+		return true
+	default:
+		return false
+	}
 }
 
 // run reads until the reader is to stop, its shard ends, or its lease is lost.
@@ -83,11 +99,8 @@ func (r *reader) run() {
 	default:
 		done = r.read()
 	}
-	select {
-	case <-r.abandoned:
+	if r.isAbandoned() {
 		r.outcome = lost
-		return
-	default:
 	}
 	if r.outcome == lost {
 		return
@@ -95,7 +108,7 @@ func (r *reader) run() {
 	// The last save is tried as long as it makes sense: without it the next owner handles the last records again.
 	ctx, cancel := context.WithTimeout(context.Background(), r.w.c.settings.failover)
 	defer cancel()
-	for pause := r.w.c.settings.least; ; pause *= 2 {
+	for pause := r.w.c.settings.pause(); ; pause *= 2 {
 		var err error
 		if done && r.shard == driveShard {
 			_, err = r.w.c.store.leases.Delete(ctx, r.lease)
@@ -120,6 +133,10 @@ func (r *reader) run() {
 	}
 }
 
+// retention is how long a stream keeps records.
+// (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html)
+const retention = 24 * time.Hour
+
 // iteratorAge is the age up to which an iterator is used: it expires after 15 minutes.
 const iteratorAge = 10 * time.Minute
 
@@ -137,7 +154,7 @@ func (r *reader) limited() (context.Context, context.CancelFunc) {
 // read reads the records of the shard, and reports whether it has handled all of them.
 func (r *reader) read() bool {
 	c := r.w.c
-	pause := c.settings.least
+	pause := c.settings.pause()
 	var iterator *string
 	var opened time.Time
 	for c.room(r.reading) {
@@ -166,7 +183,7 @@ func (r *reader) read() bool {
 			continue
 		}
 		r.failing.Store(0)
-		pause, r.refused = c.settings.least, false
+		pause, r.refused, r.again = c.settings.pause(), false, 0
 		all := r.handle(out.Records)
 		<-c.batches
 		if !all || !r.checkpoint() {
@@ -193,8 +210,13 @@ func (r *reader) get(iterator *string) (*dynamodbstreams.GetRecordsOutput, error
 // rest waits after an error, and returns the next pause, which is longer.
 func (r *reader) rest(pause time.Duration) time.Duration {
 	sleep(r.reading, jitter(pause))
-	return min(2*pause, 10*r.w.c.settings.poll)
+	return min(2*pause, r.w.c.settings.longest())
 }
+
+// pause is the first pause after a request that has failed. The pauses double up to the longest.
+func (s *settings) pause() time.Duration { return min(s.least, s.poll) }
+
+func (s *settings) longest() time.Duration { return 10 * s.poll }
 
 // room waits for a slot for an answer, and for the limit of requests.
 func (c *Consumer) room(ctx context.Context) bool {
@@ -235,6 +257,11 @@ func (e *TrimmedError) Unwrap() error { return e.Err }
 
 // open returns an iterator at the position of the reader. deleted means that the stream has deleted the shard.
 func (r *reader) open() (iterator *string, deleted bool, err error) {
+	if listed := r.lease.Value.Listed; r.after == "" && listed > 0 && !r.overdue {
+		if r.overdue = time.Since(time.Unix(listed, 0)) > retention; r.overdue {
+			r.trimmed(errors.New("the shard had waited for longer than the stream keeps records"))
+		}
+	}
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &r.lease.Value.Stream, ShardId: &r.shard, ShardIteratorType: streams.ShardIteratorTypeTrimHorizon,
 	}
@@ -265,8 +292,9 @@ func (r *reader) trimmed(err error) {
 
 // recover returns the iterator after an error of GetRecords, nil to open the shard again.
 func (r *reader) recover(iterator *string, err error) *string {
+	r.again++
 	switch {
-	case errors.As(err, new(*streams.ExpiredIteratorException)):
+	case errors.As(err, new(*streams.ExpiredIteratorException)) && r.again == 1:
 		return nil
 	case errors.As(err, new(*streams.TrimmedDataAccessException)):
 		// DynamoDB Local refuses an iterator at the beginning of an empty stream as soon as that has a record. So the
@@ -276,17 +304,20 @@ func (r *reader) recover(iterator *string, err error) *string {
 		}
 		r.after, r.refused = "", true
 		return nil
-	case errors.As(err, new(*streams.ResourceNotFoundException)):
+	case errors.As(err, new(*streams.ResourceNotFoundException)) && r.again == 1:
 		return nil // open finds out whether the shard is deleted
 	}
 	r.failed()
 	r.report(fmt.Errorf("read the shard %s: %w", r.shard, err))
+	if r.again > 1 {
+		return nil
+	}
 	return iterator
 }
 
 // checkpoint saves the position if it is time. It returns false if the lease is lost.
 func (r *reader) checkpoint() bool {
-	if r.after == r.lease.Value.After || time.Since(r.saved) < r.w.c.settings.interval {
+	if r.after == r.kept || time.Since(r.saved) < r.w.c.settings.interval {
 		return true
 	}
 	r.lease.Value.After = r.after
@@ -295,7 +326,7 @@ func (r *reader) checkpoint() bool {
 	_, err := r.w.c.store.leases.Save(ctx, r.lease)
 	switch {
 	case err == nil:
-		r.saved = time.Now()
+		r.saved, r.kept = time.Now(), r.after
 	case raced(err):
 		r.outcome = lost
 		return false
@@ -311,7 +342,7 @@ func (r *reader) checkpoint() bool {
 func (r *reader) handle(records []streams.Record) bool {
 	c := r.w.c
 	hash := c.router.hashOf(c.table)
-	keys, done := make([]string, len(records)), make([]bool, len(records))
+	keys, done, tried := make([]string, len(records)), make([]bool, len(records)), make([]int, len(records))
 	for i := range records {
 		if d := records[i].Dynamodb; d != nil && hash != "" {
 			keys[i] = textOf(d.Keys[hash])
@@ -326,7 +357,7 @@ func (r *reader) handle(records []streams.Record) bool {
 	defer r.since.Store(0)
 	// Records are decoded on all processors, and a handler that waits for its next attempt does not hold its slot.
 	inOrder(r.reading, max(cap(c.handlers), runtime.GOMAXPROCS(0)), keys, func(i, exits int) bool {
-		done[i] = r.record(&records[i], exits)
+		done[i] = r.record(&records[i], &tried[i], exits > 0)
 		return done[i]
 	})
 	n := slices.Index(done, false)
@@ -387,14 +418,17 @@ func mapped(keys map[string]streams.AttributeValue) map[string]string {
 	return out
 }
 
-// record handles one record. It returns false if it had to stop. exits is the number of calls that have ended their
-// goroutines.
-func (r *reader) record(of *streams.Record, exits int) bool {
+// record handles one record. It returns false if it had to stop. tried counts the calls of its handlers. exited
+// reports that the last one, or the decoding before the first, has ended its goroutine.
+func (r *reader) record(of *streams.Record, tried *int, exited bool) bool {
 	rec, err := recordOf(r.w.c.table, r.shard, of)
+	if exited && *tried == 0 {
+		return r.settle(rec, nil, tried, false, errExited)
+	}
 	var calls []func(context.Context) error
 	matched := true
 	if err == nil {
-		if !r.w.from.IsZero() && rec.Time.Before(r.w.from.Truncate(time.Second)) {
+		if !r.w.from.IsZero() && !rec.Time.IsZero() && rec.Time.Before(r.w.from.Truncate(time.Second)) {
 			return true
 		}
 		calls, matched, err = r.w.c.router.calls(rec, &r.w.c.deleted)
@@ -402,7 +436,7 @@ func (r *reader) record(of *streams.Record, exits int) bool {
 	if !matched {
 		r.w.c.stats.unmatched()
 	}
-	return err == nil && len(calls) == 0 || r.settle(rec, calls, exits, err)
+	return err == nil && len(calls) == 0 || r.settle(rec, calls, tried, exited, err)
 }
 
 // DeadLetterError reports a record that has become a dead letter.
@@ -417,35 +451,32 @@ func (e *DeadLetterError) Error() string {
 // Unwrap returns the error of the handler.
 func (e *DeadLetterError) Unwrap() error { return e.Letter.Err }
 
-// settle calls the handlers of a record until they succeed, or the record is a dead letter. err is the fault of a
-// record that cannot be decoded. It returns false if it had to stop.
-func (r *reader) settle(rec *Record, calls []func(context.Context) error, exits int, err error) bool {
+// settle calls the handlers of a record until they succeed, or the record is a dead letter. tried counts the calls, and
+// exited reports that the last one has ended its goroutine. err is the fault of a record that cannot be decoded. It
+// returns false if it had to stop.
+func (r *reader) settle(rec *Record, calls []func(context.Context) error, tried *int, exited bool, err error) bool {
 	s := &r.w.c.settings
 	if r.reading.Err() != nil {
 		return false
 	}
-	attempts := exits
-	if exits >= s.attempts {
-		err = errExited
-	}
-	if err == nil {
-		for pause := s.least; ; pause = min(2*pause, s.most) {
-			attempts++
-			var called bool
+	for invalid := err != nil; !invalid; exited = false {
+		called := true
+		if err = errExited; !exited {
+			*tried++
 			called, err = r.attempt(func(ctx context.Context) error { return run(ctx, calls) })
-			if !called {
-				return false
-			}
-			if err == nil {
-				return true
-			}
-			r.w.c.stats.retried()
-			if attempts >= s.attempts {
-				break
-			}
-			if !sleep(r.reading, jitter(pause)) {
-				return false
-			}
+		}
+		if !called {
+			return false
+		}
+		if err == nil {
+			return true
+		}
+		r.w.c.stats.retried()
+		if *tried >= s.attempts {
+			break
+		}
+		if !sleep(r.reading, jitter(s.after(*tried))) {
+			return false
 		}
 	}
 	if r.handling.Err() != nil {
@@ -453,15 +484,15 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, exits 
 	}
 	l := &Letter{
 		Table: r.w.c.table, Group: s.group, Stream: r.lease.Value.Stream, Shard: r.shard,
-		SequenceNumber: rec.SequenceNumber, ID: rec.ID, Keys: rec.Keys, Time: rec.Time, Attempts: attempts, Err: err,
+		SequenceNumber: rec.SequenceNumber, ID: rec.ID, Keys: rec.Keys, Time: rec.Time, Attempts: *tried, Err: err,
 	}
-	if r.shard == snapshotShard || rec.SequenceNumber == "" {
-		l.SequenceNumber = cmp.Or(rec.ID, "none") // each entity has its letter
+	if r.shard == snapshotShard || rec.SequenceNumber == "" { // each entity, and each record without a number
+		l.SequenceNumber = cmp.Or(rec.ID, "none-"+hashOf(rec))
 	}
 	if s.values {
 		l.Old, l.New = rec.Old, rec.New
 	}
-	for pause := s.least; ; pause = min(2*pause, s.most) {
+	for n := 1; ; n++ {
 		var err error
 		if s.letters != nil {
 			err = guarded(func() error { return s.letters(r.handling, l) })
@@ -477,10 +508,31 @@ func (r *reader) settle(rec *Record, calls []func(context.Context) error, exits 
 		}
 		r.report(fmt.Errorf("shard %s: the dead letter of record %s is not stored yet: %w (the record's own error: %v)",
 			l.Shard, l.SequenceNumber, err, l.Err))
-		if !sleep(r.reading, jitter(pause+time.Millisecond)) {
+		if !sleep(r.reading, jitter(max(s.after(n), time.Millisecond))) {
 			return false
 		}
 	}
+}
+
+// after is the pause after a number of calls that failed.
+func (s *settings) after(calls int) time.Duration {
+	pause := s.least
+	for range min(calls-1, 63) {
+		if pause > s.most/2 {
+			return s.most
+		}
+		pause *= 2
+	}
+	return min(pause, s.most)
+}
+
+// hashOf returns a text that is the same for the same key and images.
+func hashOf(rec *Record) string {
+	h := sha256.New()
+	for _, m := range []map[string]types.AttributeValue{rec.Keys, rec.Old, rec.New} {
+		_, _ = h.Write(attr.Hash(m))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // attempt calls handlers once, with a slot. called is false if the reader was to stop, or other workers may have taken
@@ -518,7 +570,7 @@ func (r *reader) scan() bool {
 					r.since.Store(time.Now().UnixNano())
 					defer r.since.Store(0)
 					own := func(ctx context.Context) error { return guarded(func() error { return call(ctx) }) }
-					done := r.settle(rec, []func(context.Context) error{own}, 0, err)
+					done := r.settle(rec, []func(context.Context) error{own}, new(int), false, err)
 					if done {
 						r.w.c.stats.handled(r.shard, 1, time.Time{})
 					}
@@ -530,7 +582,7 @@ func (r *reader) scan() bool {
 			}
 			r.failed()
 			r.report(fmt.Errorf("scan for the snapshot: %w", err))
-			if !sleep(r.reading, r.w.c.settings.most) {
+			if !sleep(r.reading, min(r.w.c.settings.most, r.w.c.settings.longest())) {
 				return false
 			}
 		}

@@ -59,7 +59,7 @@ func (f *Function) Redrive(ctx context.Context, from Streams, message []byte) er
 			at, last := position(rec.SequenceNumber), position(b.Last)
 			if key := f.router.orderOf(rec); at <= last && !failed[key] { // none before an earlier change of its entity
 				if err == nil {
-					err = f.router.handle(ctx, rec, &f.deleted)
+					err = guarded(func() error { return f.router.handle(ctx, rec, &f.deleted) })
 				}
 				if failed[key] = err != nil; failed[key] {
 					errs = append(errs, fmt.Errorf("stream: Redrive: record %s: %w", rec.SequenceNumber, err))

@@ -180,7 +180,7 @@ func TestRunRefusesWhatFailsAgain(t *testing.T) {
 		"no region": {
 			streams: dynamodbstreams.New(dynamodbstreams.Options{Retryer: aws.NopRetryer{}}), cure: "Region",
 		},
-		"no table":    {table: "practise", cure: "check the name"},
+		"no table": {table: "practise", cure: "check the name"},
 		"no permission for the table": {change: func(s *scripted) {
 			s.fail = func(operation, _ string) error {
 				if operation == "DescribeTable" {

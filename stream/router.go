@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/model/attr"
 	"github.com/itemize/itemize/internal/model/item"
 )
@@ -66,6 +67,9 @@ func (r *Router) open(call string) {
 // Handle calls the handlers for one record. It returns the first error of a handler, or the error of an invalid
 // record. A panic of a handler is an error, a *PanicError.
 func (r *Router) Handle(ctx context.Context, rec *Record) error {
+	if ctx == nil {
+		return model.Usagef("Router.Handle: the context is nil: pass context.Background()")
+	}
 	return r.handle(ctx, rec, &deletions{})
 }
 
@@ -150,8 +154,18 @@ func run(ctx context.Context, calls []func(context.Context) error) (err error) {
 // recovered, deferred, makes an error of a panic.
 func recovered(err *error) {
 	if v := recover(); v != nil {
-		*err = &PanicError{v, debug.Stack(), panicked()}
+		*err = shown(&PanicError{v, debug.Stack(), panicked()})
 	}
+}
+
+// shown returns an error whose value has a text: that of a nil pointer panics.
+func shown(e *PanicError) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = &PanicError{fmt.Sprintf("a value of type %T whose text panics", e.Value), e.Stack, e.where}
+		}
+	}()
+	return printable(e)
 }
 
 // printable returns an error. A nil pointer in it panics here, and not where it is reported.
@@ -193,8 +207,10 @@ func panicked() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	for inside := false; ; {
 		f, more := frames.Next()
-		library := slices.ContainsFunc([]string{"runtime.", "reflect.", module + "stream.", module + "mapper.",
-			module + "field.", module + "internal/"}, func(begin string) bool {
+		library := slices.ContainsFunc([]string{
+			"runtime.", "reflect.", module + "stream.", module + "mapper.",
+			module + "field.", module + "internal/",
+		}, func(begin string) bool {
 			return strings.HasPrefix(f.Function, begin)
 		})
 		if inside && !library && f.Function != "" {

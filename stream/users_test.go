@@ -147,17 +147,11 @@ func TestTimeoutEndsCalls(t *testing.T) {
 func TestUnknownOwnersAreWatched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if err := stream.InsertOwned(
-		w.ctx,
-		testengine.Start(t).Client(),
-		w.leases,
-		"accounts/default",
-		w.shards[0].id,
-		w.arn,
-		"unknown",
-	); err != nil {
-		t.Fatal(err)
-	}
+	first := w.begin()
+	until(t, "the first lease", func() bool { return first.Stats().Shards == 1 })
+	first.leave()
+	<-first.ended
+	w.set(w.shards[0].id, "Owner", kit.S("unknown"))
 	begun := time.Now()
 	c := w.begin()
 	until(t, "the lease", func() bool { return c.Stats().Shards == 1 })
