@@ -670,7 +670,7 @@ func TestMalformedEvents(t *testing.T) {
 				for _, attribute := range []string{"PK", "SK", "Counter", "~x", "_v", "_s"} {
 					event := fmt.Sprintf(`{"Records": [{"eventID": "1"%s, "dynamodb": {"SequenceNumber": "1",
 					"Keys": {"PK": {"S": "ACCOUNT#1"}, "SK": {"S": "HEAD"}}, %q: {%q: %s}}}]}`,
-					table, name, attribute, v)
+						table, name, attribute, v)
 					func() {
 						defer func() {
 							if x := recover(); x != nil {

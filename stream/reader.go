@@ -293,8 +293,10 @@ func (r *reader) trimmed(err error) {
 // recover returns the iterator after an error of GetRecords, nil to open the shard again.
 func (r *reader) recover(iterator *string, err error) *string {
 	r.again++
+	stale := errors.As(err, new(*streams.ExpiredIteratorException)) ||
+		errors.As(err, new(*streams.ResourceNotFoundException)) // open finds out whether the shard is deleted
 	switch {
-	case errors.As(err, new(*streams.ExpiredIteratorException)) && r.again == 1:
+	case stale && r.again == 1:
 		return nil
 	case errors.As(err, new(*streams.TrimmedDataAccessException)):
 		// DynamoDB Local refuses an iterator at the beginning of an empty stream as soon as that has a record. So the
@@ -304,12 +306,10 @@ func (r *reader) recover(iterator *string, err error) *string {
 		}
 		r.after, r.refused = "", true
 		return nil
-	case errors.As(err, new(*streams.ResourceNotFoundException)) && r.again == 1:
-		return nil // open finds out whether the shard is deleted
 	}
 	r.failed()
 	r.report(fmt.Errorf("read the shard %s: %w", r.shard, err))
-	if r.again > 1 {
+	if stale {
 		return nil
 	}
 	return iterator

@@ -115,16 +115,17 @@ violated() {
 # later COMMAND...: runs it when fewer than WORKERS others run.
 later() {
 	while [ "$(jobs -rp | wc -l)" -ge "${WORKERS:-2}" ]; do sleep 0.1; done
-	"$@" &
-	running+=($!)
+	# Not by process identifiers: in a run of many minutes they are used again, and then bash has forgotten the first.
+	{ "$@" && echo "$2" >>"$tmp/as-expected"; } &
+	begun_runs=$((begun_runs + 1))
 }
-running=() side_by_side=
+begun_runs=0 side_by_side=
 
 # wait_for_all waits for the runs of later. Each has to have ended as expected.
 wait_for_all() {
-	local p
-	for p in "${running[@]}"; do wait "$p" || exit 1; done
-	running=()
+	wait
+	touch "$tmp/as-expected"
+	[ "$(wc -l <"$tmp/as-expected")" = $begun_runs ] || exit 1
 }
 
 [ -f "$jar" ] || fetch
@@ -232,6 +233,7 @@ streams() {
 	fails GroupsWithoutAddChecks 'NothingLeft|OwnLeases'
 	fails GroupsWithoutDeleteChecks NothingForeign
 	fails GroupsWithoutEndChecks 'NothingForeign|NothingLeft'
+	fails GroupsWithoutTakesOwn NotMixed
 	fails GroupsWithoutOneTransaction 'NothingLeft|KeepsPlace'
 	holds Snapshot
 	fails SnapshotWithoutPositionFirst Complete
