@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,9 +18,10 @@ const streamOverview = `Look at the consumers of a change stream (package stream
   itemize stream plan       print what an idle consumer costs
   itemize stream letters    list the dead letters of a consumer group
   itemize stream drive      let a running worker handle them again
+  itemize stream delete     delete the positions of a consumer group
 `
 
-var streamWords = []string{"plan", "letters", "drive"}
+var streamWords = []string{"plan", "letters", "drive", "delete"}
 
 var streamHelp = map[string]help{
 	"plan": {
@@ -34,6 +37,12 @@ var streamHelp = map[string]help{
 		"Let a running worker of a group handle its dead letters again. A letter that succeeds is " +
 			"deleted.\nIt comes after later changes of its item.",
 		[]string{"stream drive -table users", "stream drive -table users -group search -leases prod-leases"},
+	},
+	"delete": {
+		"stream delete", "",
+		"Delete the leases of a consumer group, so that it begins again, or another group can read the stream.\n" +
+			"Stop its workers before. If the command fails, run it again. Dead letters stay.",
+		[]string{"stream delete -table users -group search"},
 	},
 }
 
@@ -89,21 +98,34 @@ func (c *command) streamLetters(word string, f *flags, args []string) error {
 	table := f.String("table", "", "real `name` of the table with the stream")
 	leases := f.String("leases", "stream-leases", "real `name` of the table of leases")
 	group := f.String("group", "default", "`name` of the consumer group")
+	if word == "delete" {
+		*group = "" // it is named
+	}
 	if err := parseAlone(f, args); err != nil {
 		return err
 	}
 	if *table == "" {
 		return usagef("-table is missing: write the name of the table with the stream")
 	}
+	if *group == "" {
+		return usagef("-group is missing: write the name of the group to delete")
+	}
 	client, err := c.client(&r, usualAttempts)
 	if err != nil {
 		return err
 	}
-	if word == "drive" {
+	switch word {
+	case "drive":
 		return c.streamDrive(client, *leases, *table, *group)
+	case "delete":
+		if err := stream.DeleteGroup(c.ctx, client, *leases, *table, *group); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.stdout, "deleted the group %s of the table %s\n", *group, *table)
+		return nil
 	}
 	letters, err := stream.Letters(c.ctx, client, *leases, *table, *group)
-	if err != nil {
+	if err != nil && len(letters) == 0 {
 		return err
 	}
 	out := make([]shownLetter, len(letters))
@@ -116,18 +138,18 @@ func (c *command) streamLetters(word string, f *flags, args []string) error {
 		if l.Attempts > 0 && l.New == nil && l.Old == nil {
 			text += " (its text was not kept)"
 		}
-		out[i] = shownLetter{l.Shard, l.SequenceNumber, string(keys), l.Time, l.Attempts, text, l.New != nil ||
+		out[i] = shownLetter{l.Shard, l.SequenceNumber, keys, l.Time, l.Attempts, text, l.New != nil ||
 			l.Old != nil}
 	}
 	if asJSON {
-		return c.printJSON(out)
+		return errors.Join(c.printJSON(out), err)
 	}
 	fmt.Fprintln(c.stdout, plural(len(out), "dead letter"))
 	for _, l := range out {
 		fmt.Fprintf(c.stdout, "%s %s %s %s: %s after %s\n", l.Shard, strings.TrimLeft(l.Sequence, "0"),
 			l.Time.UTC().Format(time.RFC3339), l.Keys, l.Error, plural(l.Attempts, "attempt"))
 	}
-	return nil
+	return err // about letters that cannot be read
 }
 
 func (c *command) streamDrive(client *dynamodb.Client, leases, table, group string) error {
@@ -148,11 +170,11 @@ func (c *command) streamDrive(client *dynamodb.Client, leases, table, group stri
 
 // shownLetter is a dead letter as it is printed.
 type shownLetter struct {
-	Shard    string    `json:"shard"`
-	Sequence string    `json:"sequenceNumber"`
-	Keys     string    `json:"keys"`
-	Time     time.Time `json:"time"`
-	Attempts int       `json:"attempts"`
-	Error    string    `json:"error"`
-	Values   bool      `json:"values"`
+	Shard    string          `json:"shard"`
+	Sequence string          `json:"sequenceNumber"`
+	Keys     json.RawMessage `json:"keys"`
+	Time     time.Time       `json:"time"`
+	Attempts int             `json:"attempts"`
+	Error    string          `json:"error"`
+	Values   bool            `json:"values"`
 }

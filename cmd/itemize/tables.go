@@ -23,16 +23,17 @@ func (c *command) tables(args []string) error {
 			"that share a table are joined. With -events, add the event source mappings of Lambda functions.",
 		[]string{
 			"tables ./...", "tables -format terraform ./store", "tables -time 2026-03-01 ./store",
-			"tables -events -models User,Order ./store",
+			"tables -events -models User,Order ./store", "tables -stream -models User -leases stream-leases ./store",
 		},
 	})
 	asJSON, tags := f.common()
 	format := f.String("format", "cloudformation", "cloudformation, terraform, or json (CreateTable)")
 	day := f.String("time", time.Now().UTC().Format(time.DateOnly),
 		"`day` for tables that rotate by time (default: today)")
-	stream := f.Bool("stream", false, "with change streams of old and new images")
+	stream := f.Bool("stream", false, "with change streams of old and new images, for -models or all")
 	events := f.Bool("events", false, "with a stream and an event source mapping for each table")
-	only := f.String("models", "", "`names` of the models of the function, for -events (default: all)")
+	only := f.String("models", "", "`names` of the models for -stream, or of the function for -events (default: all)")
+	leases := f.String("leases", "", "with a table of this `name` for the leases of stream consumers")
 	if err := f.parse(args); err != nil {
 		return err
 	}
@@ -49,8 +50,9 @@ func (c *command) tables(args []string) error {
 		return err
 	}
 	switch {
-	case *only != "" && !*events:
-		return usageError{errors.New("-models: only -events has a function: write both")}
+	case *only != "" && !*events && !*stream:
+		return usageError{errors.New("-models: it selects the tables with a stream, or the models of a function: write " +
+			"-stream or -events, too")}
 	case *events && *format == "json":
 		return usagef("-events: only templates have mappings: write -format cloudformation or terraform")
 	}
@@ -66,11 +68,7 @@ func (c *command) tables(args []string) error {
 			if m.Schema == nil || strings.HasSuffix(m.File, "_test.go") {
 				continue // faults are printed below, and tests make their own tables
 			}
-			own := tabledef.Of(m.Schema, tableNames(m.Schema, at))
-			for _, d := range own {
-				d.Stream = *stream
-			}
-			sets = append(sets, append(own, tabledef.PartsOf(m.Schema)...))
+			sets = append(sets, append(tabledef.Of(m.Schema, tableNames(m.Schema, at)), tabledef.PartsOf(m.Schema)...))
 			models = append(models, m.Schema)
 		}
 	}
@@ -85,15 +83,25 @@ func (c *command) tables(args []string) error {
 		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag",
 			strings.Join(patterns(f), " "))
 	}
+	if models, err = modelsNamed(models, *only); err != nil {
+		return err
+	}
+	names := func(e *schema.Entity) []string { return tableNames(e, at) }
 	var mappings []tabledef.Mapping
 	if *events {
-		if models, err = modelsNamed(models, *only); err != nil {
-			return err
-		}
-		mappings = tabledef.Events(models, func(e *schema.Entity) []string { return tableNames(e, at) })
+		mappings = tabledef.Events(models, names)
 	}
 	for _, d := range all {
-		d.Stream = d.Stream || slices.ContainsFunc(mappings, func(m tabledef.Mapping) bool { return m.Table == d.Name })
+		d.Stream = *stream && slices.ContainsFunc(models, func(e *schema.Entity) bool {
+			return slices.Contains(names(e), d.Name)
+		}) || slices.ContainsFunc(mappings, func(m tabledef.Mapping) bool { return m.Table == d.Name })
+		if d.Name == *leases {
+			return fmt.Errorf("-leases %s: a model has this table, and each lease would be a record of its stream: write "+
+				"another name", *leases)
+		}
+	}
+	if *leases != "" {
+		all = append(all, tabledef.Leases(*leases))
 	}
 	switch *format {
 	case "json":

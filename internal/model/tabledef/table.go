@@ -23,6 +23,13 @@ type Table struct {
 	Stream bool
 }
 
+// Leases returns a table for the leases of stream consumers (package stream).
+func Leases(name string) *Table {
+	return &Table{Name: name, Hash: "PK", Range: "SK", Attributes: []schema.KeyAttribute{
+		{Name: "PK", Type: 'S'}, {Name: "SK", Type: 'S'},
+	}}
+}
+
 // Of returns the tables that a model needs, by the names that they have.
 func Of(e *schema.Entity, names []string) []*Table {
 	var all []*Table
