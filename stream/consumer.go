@@ -388,7 +388,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return w.run(parent)
 }
 
-// begin returns an error if the stream cannot be read until somebody changes the program, the table or permissions.
+// begin returns an error if the program, the table or permissions have to be changed before the stream can be read.
 // Other errors are those of one moment: the worker survives them.
 func (c *Consumer) begin(ctx context.Context) error {
 	arn, err := c.streamARN(ctx)
@@ -630,8 +630,8 @@ func (w *work) fencing(ctx context.Context) {
 	}
 }
 
-// isAway reports whether the worker has left its shards to the others: for a time, or until handlers have returned
-// that still run though the leases of their shards may be others'.
+// isAway reports whether the worker has left its shards to the others: for a time, or while handlers still run of
+// shards whose leases another worker may have.
 func (w *work) isAway(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

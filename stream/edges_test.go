@@ -247,7 +247,7 @@ func TestOnErrorPanicsInRun(t *testing.T) {
 	}
 }
 
-// replace replaces the stream of a world by a new one.
+// replaceStream replaces the stream of a world by a new one.
 func (w *world) replaceStream(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -290,7 +290,7 @@ func (f services) DescribeStream(ctx context.Context, in *dynamodbstreams.Descri
 	return f.scripted.DescribeStream(ctx, in, o...)
 }
 
-// handledOnce collects the changes of an account.
+// collected collects the changes of an account.
 type collected struct {
 	mu  sync.Mutex
 	got map[string]int
@@ -775,8 +775,8 @@ func TestListingsWithoutAnswersEnd(t *testing.T) {
 	}
 }
 
-// "The stream is replaced: one error, because changes in between are in no stream": also when the shards of the former
-// one were trimmed before, because it was disabled for more than 24 hours. A worker runs all the time.
+// A replaced stream is one error, also when the shards of the former one were trimmed before, because it was disabled
+// for more than 24 hours. A worker runs all the time.
 func TestReplacedAfterADay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -831,7 +831,8 @@ func TestNilArguments(t *testing.T) {
 		"Letters":     func() error { _, err := stream.Letters(ctx, nil, "leases", "t", "g"); return err },
 		"Handle":      func() error { return router.Handle(ctx, nil) },
 		"Invoke": func() error {
-			_, err := stream.Lambda(router).Invoke(nil, []byte(`{"Records": []}`)) //nolint:staticcheck
+			var none context.Context
+			_, err := stream.Lambda(router).Invoke(none, []byte(`{"Records": []}`))
 			return err
 		},
 	} {

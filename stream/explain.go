@@ -16,7 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/model/attr"
 )
 
-// setupError is an error of a request that fails again until somebody changes the program or its permissions.
+// setupError is an error of a request that fails again until the program or its permissions are changed.
 type setupError struct{ err error }
 
 func (e *setupError) Error() string { return e.err.Error() }

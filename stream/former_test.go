@@ -321,7 +321,7 @@ func TestOutagesSendNoWorkerAway(t *testing.T) {
 	}
 }
 
-// A drive reads a letter's record from the stream, which does not answer. Handlers(1): the only slot is held meanwhile.
+// A drive reads a letter's record from the stream, which does not answer. Handlers(1): its only slot stays free.
 func TestDrivesHoldNoSlotWhileTheyRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -64,7 +64,7 @@ type letterKey struct {
 	Sequence string   `ddb:"sk={Shard}#{Sequence}"`
 }
 
-// allLetters yields the letters of the group, in the order of their keys. It goes on after a letter that cannot be
+// allLetters yields the letters of the group, in the order of their keys. It continues after a letter that cannot be
 // decoded, a *mapper.StoredValueError.
 func (s *store) allLetters(ctx context.Context) iter.Seq2[*mapper.Entity[letter], error] {
 	return func(yield func(*mapper.Entity[letter], error) bool) {

@@ -10,12 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	dynamodbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
-
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
@@ -112,42 +106,4 @@ func TestInOrder(t *testing.T) {
 			t.Fatalf("seed %d: %s", seed, bad)
 		}
 	}
-}
-
-// oneHangs is a service with a former stream whose listing has no answer.
-type oneHangs struct {
-	Streams
-	former string
-}
-
-func (o oneHangs) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput,
-	_ ...func(*dynamodbstreams.Options),
-) (*dynamodbstreams.DescribeStreamOutput, error) {
-	if *in.StreamArn == o.former {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return &dynamodbstreams.DescribeStreamOutput{StreamDescription: &streams.StreamDescription{
-		Shards: []streams.Shard{{ShardId: aws.String("shardId-new")}},
-	}}, nil
-}
-
-func (o oneHangs) ListStreams(context.Context, *dynamodbstreams.ListStreamsInput,
-	...func(*dynamodbstreams.Options),
-) (*dynamodbstreams.ListStreamsOutput, error) {
-	return &dynamodbstreams.ListStreamsOutput{}, nil
-}
-
-type describes struct {
-	*dynamodb.Client
-	arn string
-}
-
-func (d describes) DescribeTable(context.Context, *dynamodb.DescribeTableInput,
-	...func(*dynamodb.Options),
-) (*dynamodb.DescribeTableOutput, error) {
-	return &dynamodb.DescribeTableOutput{Table: &dynamodbtypes.TableDescription{LatestStreamArn: &d.arn}}, nil
 }

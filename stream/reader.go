@@ -259,7 +259,7 @@ func (e *TrimmedError) Unwrap() error { return e.Err }
 func (r *reader) open() (iterator *string, deleted bool, err error) {
 	if listed := r.lease.Value.Listed; r.after == "" && listed > 0 && !r.overdue {
 		if r.overdue = time.Since(time.Unix(listed, 0)) > retention; r.overdue {
-			r.trimmed(errors.New("the shard had waited for longer than the stream keeps records"))
+			r.trimmed(errors.New("the shard has waited for longer than 24 hours: see why its parent was not done"))
 		}
 	}
 	in := &dynamodbstreams.GetShardIteratorInput{

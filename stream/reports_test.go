@@ -75,7 +75,7 @@ func TestLagGrowsWhileRequestsFail(t *testing.T) {
 			}
 			soon(t, "the end of the shard", ended(1))
 			d.on.Store(true)
-			if strings.HasPrefix(d.operation, "Describe") { // what is behind the shard's end, it cannot know
+			if strings.HasPrefix(d.operation, "Describe") { // it cannot find the shards after this one
 				w.split(0, false)
 			}
 			soon(t, "a lag that grows", func() bool { s := m.Stats(); return s.Behind > 0 && s.Lag > failover(t)/2 })

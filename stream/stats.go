@@ -11,18 +11,18 @@ type Stats struct {
 	Shards int
 	// Behind is the number of shards that have not been read to their ends, as far as this worker knows: its own ones,
 	// and those that no worker reads. The scan of a snapshot is one of them. It is 1 or more until the shards are
-	// known, and while a request fails. So 0 means, if this is the only worker of its group, that the snapshot is
-	// complete and that all changes are handled.
+	// listed, and while a request fails. If this is the only worker of its group, 0 means that the snapshot is complete
+	// and that all changes are handled.
 	Behind int
-	// Lag is the longest time for which changes may have waited in these shards: the age of the oldest record that a
-	// handler has now, or the time since the last read to the end of a shard. It grows while requests fail or a
+	// Lag is the longest time for which changes may have waited in these shards. It is the age of the oldest record
+	// that a handler has now, or the time since the last read to the end of a shard. It grows while requests fail or a
 	// snapshot is scanned, and is 0 if Behind is 0.
 	Lag time.Duration
 	// Last is the age of the newest handled record, 0 for none.
 	Last time.Duration
 	// Handled is the number of handled records and of entities of snapshots, with those of other models and dead
-	// letters. Unmatched is the number of records among them that are of no model of the router, without a handler
-	// for such: it grows if a model's keys do not fit the table.
+	// letters. Unmatched is the number of records among them that are of no model of the router. It grows if a model's
+	// keys do not fit the table, and is 0 with a handler of Unmatched.
 	Handled, Unmatched int64
 	// Retried is the number of calls of handlers that failed, DeadLetters that of dead letters, and Trimmed that of
 	// gaps in the stream (TrimmedError). A dead letter that was driven with success stays in the number.
@@ -37,11 +37,11 @@ type stats struct {
 	counts Stats
 	shards map[string]*shardStats
 	newest time.Time
-	// waiting has the shards that no worker reads, and since when. sure is when they were last known, or when the
-	// worker began, zero if it does not run. known reports that they were known then.
+	// waiting has the shards that no worker reads, and since when. at is when they were last found out, or when the
+	// worker began, zero if it does not run. found reports that they were found out then.
 	waiting map[string]time.Time
-	sure    time.Time
-	known   bool
+	at      time.Time
+	found   bool
 }
 
 // shardStats is about one shard: all changes up to a time are handled, and whether there were no more.
@@ -70,10 +70,10 @@ func (c *Consumer) Stats() Stats {
 		behind(since)
 	}
 	switch {
-	case s.sure.IsZero():
+	case s.at.IsZero():
 		out.Behind = max(out.Behind, 1)
-	case !s.known || time.Since(s.sure) > c.settings.failover:
-		behind(s.sure)
+	case !s.found || time.Since(s.at) > c.settings.failover:
+		behind(s.at)
 	}
 	if !s.newest.IsZero() {
 		out.Last = time.Since(s.newest)
@@ -90,7 +90,7 @@ func (s *stats) change(f func()) {
 	f()
 }
 
-// of changes what is known of a shard that this worker reads.
+// of changes the numbers of a shard that this worker reads.
 func (s *stats) of(shard string, f func(*shardStats)) {
 	s.change(func() {
 		if x := s.shards[shard]; x != nil {
@@ -112,9 +112,9 @@ func (s *stats) unmatched()           { s.change(func() { s.counts.Unmatched++ }
 // runs notes that a worker begins, or has ended.
 func (s *stats) runs(yes bool) {
 	s.change(func() {
-		s.waiting, s.known, s.sure = nil, false, time.Time{}
+		s.waiting, s.found, s.at = nil, false, time.Time{}
 		if yes {
-			s.sure = time.Now()
+			s.at = time.Now()
 		}
 	})
 }
@@ -128,12 +128,12 @@ func (s *stats) waits(shards []string) {
 				since[shard] = now
 			}
 		}
-		s.waiting, s.known, s.sure = since, true, now
+		s.waiting, s.found, s.at = since, true, now
 	})
 }
 
-// unsure notes that there may be shards that are not known: those after one that has ended.
-func (s *stats) unsure() { s.change(func() { s.known, s.sure = false, time.Now() }) }
+// unsure notes that there may be more shards: those after one that has ended.
+func (s *stats) unsure() { s.change(func() { s.found, s.at = false, time.Now() }) }
 
 // current notes a read that found no more records.
 func (s *stats) current(shard string) {

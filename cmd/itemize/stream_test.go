@@ -80,7 +80,8 @@ func TestStreamDeleteEndsAGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{
-		"stream", "delete", "-endpoint", engine.Endpoint, "-leases", leases, "-table", *in.TableName, "-group", "default",
+		"stream", "delete", "-endpoint", engine.Endpoint, "-leases", leases, "-table", *in.TableName, "-group",
+		"default",
 	}
 	for i, want := range []string{"deleted the group default", "it does not exist"} {
 		var out bytes.Buffer

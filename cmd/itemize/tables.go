@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ func (c *command) tables(args []string) error {
 		"`day` for tables that rotate by time (default: today)")
 	stream := f.Bool("stream", false, "with change streams of old and new images, for -models or all")
 	events := f.Bool("events", false, "with a stream and an event source mapping for each table")
-	only := f.String("models", "", "`names` of the models for -stream, or of the function for -events (default: all)")
+	only := f.String("models", "", "`names` of models, for -stream and -events (default: all)")
 	leases := f.String("leases", "", "with a table of this `name` for the leases of stream consumers")
 	if err := f.parse(args); err != nil {
 		return err
@@ -51,8 +50,8 @@ func (c *command) tables(args []string) error {
 	}
 	switch {
 	case *only != "" && !*events && !*stream:
-		return usageError{errors.New("-models: it selects the tables with a stream, or the models of a function: write " +
-			"-stream or -events, too")}
+		return usagef("-models: it selects the tables with a stream, or the models of a function: write -stream or " +
+			"-events, too")
 	case *events && *format == "json":
 		return usagef("-events: only templates have mappings: write -format cloudformation or terraform")
 	}
@@ -92,18 +91,19 @@ func (c *command) tables(args []string) error {
 		mappings = tabledef.Events(models, names)
 	}
 	for _, d := range all {
-		d.Stream = *stream && slices.ContainsFunc(models, func(e *schema.Entity) bool {
+		streamed := *stream && slices.ContainsFunc(models, func(e *schema.Entity) bool {
 			return slices.Contains(names(e), d.Name)
-		}) || slices.ContainsFunc(mappings, func(m tabledef.Mapping) bool { return m.Table == d.Name })
-		if d.Name == *leases {
-			return fmt.Errorf("-leases %s: a model has this table, and each lease would be a record of its stream: write "+
-				"another name", *leases)
-		}
+		})
+		d.Stream = streamed || slices.ContainsFunc(mappings, func(m tabledef.Mapping) bool { return m.Table == d.Name })
 	}
-	if *leases != "" {
-		all = append(all, tabledef.Leases(*leases))
+	if all, err = withLeases(all, *leases); err != nil {
+		return err
 	}
-	switch *format {
+	return c.printTables(*format, all, mappings)
+}
+
+func (c *command) printTables(format string, all []*tabledef.Table, mappings []tabledef.Mapping) error {
+	switch format {
 	case "json":
 		e := json.NewEncoder(c.stdout)
 		e.SetIndent("", "\t")
@@ -118,6 +118,18 @@ func (c *command) tables(args []string) error {
 		fmt.Fprint(c.stdout, tabledef.Terraform(all, mappings))
 	}
 	return nil
+}
+
+// withLeases adds the table of leases, if it has a name.
+func withLeases(all []*tabledef.Table, name string) ([]*tabledef.Table, error) {
+	if slices.ContainsFunc(all, func(d *tabledef.Table) bool { return d.Name == name }) {
+		return nil, fmt.Errorf("-leases %s: a model has this table, and each lease would be a record of its stream: "+
+			"write another name", name)
+	}
+	if name == "" {
+		return all, nil
+	}
+	return append(all, tabledef.Leases(name)), nil
 }
 
 // modelsNamed returns the models with the names of a list, all for "".

@@ -11,9 +11,10 @@ import (
 )
 
 // ObserveStream exports the numbers of a consumer of a change stream, with the given attributes, such as the table and
-// the group. The gauges are itemize.stream.shards, itemize.stream.behind, itemize.stream.lag and itemize.stream.last.age
-// (the last two in seconds). The counters are itemize.stream.handled, itemize.stream.unmatched, itemize.stream.retries,
-// itemize.stream.dead_letters, itemize.stream.trimmed and itemize.stream.errors. stream.Stats describes them. They end with the meter provider.
+// the group. The gauges are itemize.stream.shards, itemize.stream.behind, itemize.stream.lag and
+// itemize.stream.last.age (the last two in seconds). The counters are itemize.stream.handled,
+// itemize.stream.unmatched, itemize.stream.retries, itemize.stream.dead_letters, itemize.stream.trimmed and
+// itemize.stream.errors. stream.Stats describes them. They end with the meter provider.
 // The error comes from it.
 func ObserveStream(m metric.MeterProvider, c *stream.Consumer, attributes ...attribute.KeyValue) error {
 	meter := m.Meter(scope)

@@ -28,7 +28,7 @@ func (l *limit) most() int { return l.designed + (l.designed+19)/20 }
 // limits are the ceilings of CI. A change that needs a higher one raises the designed value, and says why.
 var limits = []limit{
 	{
-		"public names", func(f *figures) int { return f.publicNames() }, 1205,
+		"public names", func(f *figures) int { return f.publicNames() }, 1215,
 		"each name is documentation that users read, and a promise from the first release on",
 	},
 	{
