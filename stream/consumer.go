@@ -487,12 +487,12 @@ func (w *work) run(ctx context.Context) error {
 			still()
 			return err
 		case r := <-w.ended:
-			w.forget(r)
 			if r.outcome == finished {
 				w.finished = time.Now()
-				w.c.stats.unsure()
+				w.c.stats.unsure() // before the shard is forgotten, so that Behind is not 0 in between
 				w.listSoon()
 			}
+			w.forget(r)
 			if soon == nil {
 				soon = time.After(s.interval / 10)
 			}
