@@ -326,8 +326,9 @@ func ofLeases(table string, err error) error {
 		refused.ErrorCode() != "ValidationException":
 		return fmt.Errorf("stream: the table of leases %s: %w", table, err)
 	}
+	// The cure of the mapper is for its models, which the user does not have: it is left out.
 	return fmt.Errorf("stream: the table of leases %s: it needs the keys PK and SK of the type S: create it with "+
-		"stream.LeaseTable, or name another one (stream.Leases): %w", table, err)
+		"stream.LeaseTable, or name another one (stream.Leases): %w", table, error(refused))
 }
 
 // margin is subtracted from the time at which a snapshot begins: clocks differ.

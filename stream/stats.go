@@ -12,7 +12,7 @@ type Stats struct {
 	// Behind is the number of shards that have not been read to their ends, as far as this worker knows: its own ones,
 	// and those that no worker reads. The scan of a snapshot is one of them. It is 1 or more until the shards are
 	// listed, and while a request fails. If this is the only worker of its group, 0 means that the snapshot is complete
-	// and that all changes are handled that were in the stream at the last reads, which Poll sets apart.
+	// and that all changes are handled that the last reads could find. These reads are one Poll old at most.
 	Behind int
 	// Lag is the longest time for which changes may have waited in these shards. It is the age of the oldest record
 	// that a handler has now, or the time since the last read to the end of a shard. It grows while requests fail or a

@@ -77,6 +77,11 @@ func (c *command) streamPlan(f *flags, args []string) error {
 	if err := parseAlone(f, args); err != nil {
 		return err
 	}
+	for name, d := range map[string]time.Duration{"-interval": *interval, "-poll": *poll} {
+		if d < time.Millisecond {
+			return usagef("%s %v: write a millisecond or more, such as 5s", name, d)
+		}
+	}
 	p, err := stream.PlanConsumer(*shards, *workers, stream.Interval(*interval), stream.Poll(*poll))
 	switch {
 	case err != nil:

@@ -30,6 +30,7 @@ func TestStreamCommands(t *testing.T) {
 		},
 		{"stream letters -endpoint URL -leases nosuch -table users", exitFaults, "create it with stream.LeaseTable"},
 		{"stream plan -interval 5", exitUsage, "-interval: not a time: write a number with its unit, such as 5s"},
+		{"stream plan -poll 0s", exitUsage, "-poll 0s: write a millisecond or more, such as 5s"},
 		{"stream plan more", exitUsage, "unexpected argument more"},
 		{
 			"stream drive -endpoint URL -leases LEASES -table users", exitFaults,
