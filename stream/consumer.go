@@ -347,9 +347,6 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	defer c.running.Store(false)
 	c.router.used.Store(true)
-	parent := ctx
-	ctx, cancel := context.WithTimeout(ctx, c.settings.failover)
-	defer cancel()
 	err := c.begin(ctx)
 	first := group{From: c.settings.from, Snapshot: c.settings.snapshot}
 	if first.Snapshot {
@@ -357,18 +354,19 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	var g *mapper.Entity[group]
 	if err == nil {
-		g, err = c.store.join(ctx, c.table, c.settings.group, first)
+		limited, cancel := context.WithTimeout(ctx, c.settings.failover)
+		g, err = c.store.join(limited, c.table, c.settings.group, first)
+		cancel()
 		if err != nil && !errors.As(err, new(*TooManyGroupsError)) && !errors.As(err, new(*deletedError)) {
 			err = ofLeases(c.settings.leases, err)
 		}
 	}
 	switch {
-	case parent.Err() != nil:
+	case ctx.Err() != nil:
 		return nil
 	case err != nil:
 		return err
 	}
-	cancel()
 	if c.settings.snapshot && !g.Value.Snapshot {
 		c.report(errors.New("it exists without a snapshot, so that WithSnapshot has no effect: use " +
 			"a new group, or delete it with stream.DeleteGroup"))
@@ -381,18 +379,20 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	w := &work{
 		c: c, id: rand.Text(), of: g, from: g.Value.From, snapshot: g.Value.Snapshot, watched: map[string]watched{},
-		short: g.Value.short(), values: context.WithoutCancel(parent),
+		short: g.Value.short(), values: context.WithoutCancel(ctx),
 		over: make(chan error, 1), trouble: map[string]time.Time{},
 		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery),
 		hurry: make(chan struct{}, 1),
 	}
-	return w.run(parent)
+	return w.run(ctx)
 }
 
 // begin returns an error if the program, the table or permissions have to be changed before the stream can be read.
-// Other errors are those of one moment: the worker survives them.
+// Other errors of the stream are those of one moment: the worker survives them.
 func (c *Consumer) begin(ctx context.Context) error {
-	arn, err := c.streamARN(ctx)
+	limited, cancel := context.WithTimeout(ctx, c.settings.failover)
+	arn, err := c.streamARN(limited)
+	cancel()
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, c.settings.failover)
 		defer cancel()
@@ -430,22 +430,24 @@ func (c *Consumer) streamARN(ctx context.Context) (string, error) {
 
 // work is one call of Run. Its goroutine alone changes held, watched and last.
 type work struct {
-	c          *Consumer
-	id         string
-	of         *mapper.Entity[group] // that of the goroutine that lists shards
-	short      string                // of the group's ID
-	values     context.Context       // has the values of Run's, and does not end
-	over       chan error
-	trouble    map[string]time.Time // when requests for former streams began to fail; of the same goroutine
-	from       time.Time
-	snapshot   bool
-	watched    map[string]watched
-	last       *discovery // nil before the first
-	finished   time.Time  // when a reader has found the end of its shard
-	ended      chan *reader
-	discovered chan discovery
-	hurry      chan struct{}
-	group      sync.WaitGroup
+	c      *Consumer
+	id     string
+	of     *mapper.Entity[group] // that of the goroutine that lists shards
+	short  string                // of the group's ID
+	values context.Context       // has the values of Run's, and does not end
+	over   chan error
+	// replacement is the report of a replaced stream, until this worker has added the new one; of the same goroutine.
+	replacement error
+	trouble     map[string]time.Time // when requests for former streams began to fail; of the same goroutine
+	from        time.Time
+	snapshot    bool
+	watched     map[string]watched
+	last        *discovery // nil before the first
+	finished    time.Time  // when a reader has found the end of its shard
+	ended       chan *reader
+	discovered  chan discovery
+	hurry       chan struct{}
+	group       sync.WaitGroup
 
 	mu   sync.Mutex // of the next four
 	held map[string]*reader
@@ -459,6 +461,7 @@ type work struct {
 type watched struct {
 	beat int
 	at   time.Time
+	grew bool // so that it lives, or has lived since this worker began
 }
 
 func (w *work) run(ctx context.Context) error {
@@ -488,7 +491,7 @@ func (w *work) run(ctx context.Context) error {
 			still()
 			return err
 		case r := <-w.ended:
-			if r.outcome == finished {
+			if r.outcome == finished && r.shard != driveShard {
 				w.finished = time.Now()
 				w.c.stats.unsure() // before the shard is forgotten, so that Behind is not 0 in between
 				w.listSoon()
@@ -519,7 +522,7 @@ func (w *work) forget(r *reader) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.held, r.shard)
-	w.c.stats.release(r.shard)
+	w.c.stats.release(r.shard, r.outcome == finished || r.shard == driveShard)
 }
 
 // listSoon begins a listing of shards.
@@ -564,24 +567,21 @@ func (w *work) beat(ctx context.Context) {
 	w.safely(context.WithoutCancel(ctx), w.vanish)
 }
 
-// beatOnce increments the counter own, nil for a new one, and returns it. While the worker is away it has none.
+// beatOnce increments the counter own, nil for a new one, and returns it. While the worker is away, the counter says
+// so.
 func (w *work) beatOnce(ctx context.Context, own *mapper.Entity[worker], begun time.Time) *mapper.Entity[worker] {
 	s, st := &w.c.settings, w.c.store
-	if w.isAway(begun) {
-		if own != nil {
-			w.vanish(ctx)
-		}
-		return nil
-	}
+	away := w.isAway(begun)
 	limited, cancel := context.WithTimeout(ctx, s.failover/3) // so that one without an answer is no silence
 	defer cancel()
 	if own == nil {
 		own = st.workers.New(worker{Name: st.name, ID: w.id, Failover: s.failover.Milliseconds()})
 	}
 	own.Value.Beat++
-	own.Value.Failing = w.failing(s.failover)
+	own.Value.Failing, own.Value.Away = w.failing(s.failover), away
 	_, err := st.workers.Save(limited, own)
 	switch {
+	case err == nil && away: // others take its leases
 	case err == nil:
 		w.mu.Lock()
 		w.beaten = begun
@@ -653,7 +653,8 @@ func (w *work) coordinate(ctx context.Context) {
 	for _, r := range w.held {
 		r.watch(now)
 	}
-	if w.late(now) || w.isAway(now) {
+	away := w.isAway(now)
+	if w.late(now) && !away {
 		return // others do not see this worker
 	}
 	parent := ctx
@@ -679,7 +680,13 @@ func (w *work) coordinate(ctx context.Context) {
 			return
 		}
 	}
-	if w.leave(healthy) {
+	if away && len(alive) == 1 { // it is the only one
+		w.mu.Lock()
+		w.away = time.Time{}
+		w.mu.Unlock()
+	}
+	if away || w.leave(healthy) {
+		w.count(leases, owners)
 		return
 	}
 	active, own, free := w.sort(leases, owners)
@@ -697,12 +704,18 @@ func (w *work) coordinate(ctx context.Context) {
 		}
 		w.take(ctx, l)
 	}
+	w.count(leases, owners)
+}
+
+// count notes the shards that no worker reads.
+func (w *work) count(leases map[string]*mapper.Entity[lease], owners map[string]bool) {
 	if w.last == nil || !w.last.begun.After(w.finished) {
 		return // there may be more shards
 	}
 	var waiting []string
 	for shard, e := range leases {
-		if !e.Value.Done && w.held[shard] == nil && !owners[e.Value.Owner] && shard != driveShard {
+		reader := w.watched[e.Value.Owner]
+		if !e.Value.Done && w.held[shard] == nil && !(owners[e.Value.Owner] && reader.grew) && shard != driveShard {
 			waiting = append(waiting, shard)
 		}
 	}
@@ -776,7 +789,7 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 	watch := func(id string, beat int, patience time.Duration) (silent time.Duration) {
 		seen, ok := w.watched[id]
 		if !ok || seen.beat != beat {
-			seen = watched{beat, now}
+			seen = watched{beat, now, ok && beat > 0}
 			w.watched[id] = seen
 		}
 		silent = begun.Sub(seen.at)
@@ -784,7 +797,11 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 		return silent
 	}
 	for id, other := range workers {
-		if id == w.id {
+		switch {
+		case id == w.id:
+			continue
+		case other.Away:
+			watch(id, -1, w.c.settings.failover) // as an owner without a counter
 			continue
 		}
 		patience := max(w.c.settings.failover, time.Duration(other.Failover)*time.Millisecond)

@@ -39,7 +39,10 @@ func (w *work) discovering(ctx context.Context) {
 		})
 		wait := s.discover
 		if errors.As(err, new(*deletedError)) {
-			w.over <- err
+			select {
+			case w.over <- err:
+			case <-ctx.Done():
+			}
 			return
 		}
 		switch {
@@ -128,12 +131,14 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 			d.open[of] = d.open[of] || !e.Value.Done
 		}
 	}
-	var replaced error
-	if len(arns) > 0 && !arns[f.arn] {
-		var between []string
-		if between, replaced, err = w.replaced(ctx, f.arn, arns); err != nil {
+	if arns[f.arn] { // this worker has added it, and did not get the answer
+		w.reportReplaced()
+	} else if len(arns) > 0 {
+		between, err := w.replaced(ctx, f.arn, arns)
+		if err != nil {
 			return d, err
 		}
+		w.replacement = errReplaced
 		for _, of := range between {
 			arns[of] = true
 		}
@@ -174,26 +179,31 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 	if err := w.add(ctx, added, slices.Sorted(maps.Keys(arns))); err != nil {
 		return d, err
 	}
-	w.report(replaced)
 	if err := w.prune(ctx, f.leases, &d); err != nil {
 		w.reportIn(ctx, fmt.Errorf("delete the leases of trimmed shards: %w", err))
 	}
 	return d, nil
 }
 
-// replaced returns the streams of the table between the former ones, which are known, and the present one, and the
-// report of them.
-func (w *work) replaced(ctx context.Context, arn string, former map[string]bool) (between []string, report, err error) {
+var errReplaced = errors.New("the stream was replaced, and changes in between are lost: make read models again " +
+	"with a new group and WithSnapshot")
+
+// reportReplaced reports that the stream was replaced, once.
+func (w *work) reportReplaced() {
+	w.report(w.replacement)
+	w.replacement = nil
+}
+
+// replaced returns the streams of the table between the former ones and the present one.
+func (w *work) replaced(ctx context.Context, arn string, former map[string]bool) (between []string, err error) {
 	first := slices.Min(slices.Collect(maps.Keys(former)))
 	in := &dynamodbstreams.ListStreamsInput{TableName: &w.c.table}
-	report = errors.New("the stream was replaced, and changes in between are lost: make read models again " +
-		"with a new group and WithSnapshot")
 	for {
 		limited, cancel := w.limited(ctx)
 		out, err := w.c.streams.ListStreams(limited, in)
 		cancel()
 		if err != nil && w.patient("ListStreams") {
-			return nil, nil, err
+			return nil, err
 		}
 		if err != nil {
 			w.report(fmt.Errorf("list the former streams: %w", err))
@@ -207,7 +217,7 @@ func (w *work) replaced(ctx context.Context, arn string, former map[string]bool)
 			}
 		}
 		if in.ExclusiveStartStreamArn = out.LastEvaluatedStreamArn; in.ExclusiveStartStreamArn == nil {
-			return between, report, nil
+			return between, nil
 		}
 	}
 }
@@ -281,10 +291,12 @@ func (w *work) add(ctx context.Context, all []lease, arns []string) error {
 		cancel()
 		switch {
 		case raced(err): // another worker was first, or the group was deleted: the next listing finds out
+			w.replacement = nil // the other one reports it
 			return errExists
 		case err != nil:
 			return err
 		}
+		w.reportReplaced()
 	}
 	return nil
 }

@@ -46,6 +46,8 @@ type (
 		Failover int64 `ddb:"sk=WORKER#{ID}"`
 		// Failing reports that it could read none of its shards for a failover time.
 		Failing bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
+		// Away reports that it reads nothing for a time. DeleteGroup sees that it runs.
+		Away bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 	}
 	// lease is the position in a shard, and the worker that reads it.
 	lease struct {

@@ -183,6 +183,7 @@ func (r *reader) read() bool {
 			continue
 		}
 		r.failing.Store(0)
+		r.lease.Value.Listed = 0 // it waits no more
 		pause, r.refused, r.again = c.settings.pause(), false, 0
 		all := r.handle(out.Records)
 		<-c.batches
@@ -191,6 +192,7 @@ func (r *reader) read() bool {
 		}
 		switch iterator, opened = out.NextShardIterator, time.Now(); {
 		case iterator == nil:
+			c.stats.behind(r.shard) // until its end is saved, and the next shards are listed
 			return true
 		case len(out.Records) == 0:
 			c.stats.current(r.shard)
@@ -279,7 +281,7 @@ func (r *reader) open() (iterator *string, deleted bool, err error) {
 		return nil, true, nil
 	case errors.As(err, new(*streams.TrimmedDataAccessException)) && r.after != "":
 		r.trimmed(err)
-		r.after = ""
+		r.after, r.overdue = "", true
 		return r.open()
 	}
 	return nil, false, err
@@ -304,7 +306,7 @@ func (r *reader) recover(iterator *string, err error) *string {
 		if r.after != "" || r.refused {
 			r.trimmed(err)
 		}
-		r.after, r.refused = "", true
+		r.after, r.refused, r.overdue = "", true, true
 		return nil
 	}
 	r.failed()
@@ -343,6 +345,7 @@ func (r *reader) handle(records []streams.Record) bool {
 	c := r.w.c
 	hash := c.router.hashOf(c.table)
 	keys, done, tried := make([]string, len(records)), make([]bool, len(records)), make([]int, len(records))
+	unmatched := make([]bool, len(records))
 	for i := range records {
 		if d := records[i].Dynamodb; d != nil && hash != "" {
 			keys[i] = textOf(d.Keys[hash])
@@ -357,7 +360,7 @@ func (r *reader) handle(records []streams.Record) bool {
 	defer r.since.Store(0)
 	// Records are decoded on all processors, and a handler that waits for its next attempt does not hold its slot.
 	inOrder(r.reading, max(cap(c.handlers), runtime.GOMAXPROCS(0)), keys, func(i, exits int) bool {
-		done[i] = r.record(&records[i], &tried[i], exits > 0)
+		done[i], unmatched[i] = r.record(&records[i], &tried[i], exits > 0)
 		return done[i]
 	})
 	n := slices.Index(done, false)
@@ -371,6 +374,7 @@ func (r *reader) handle(records []streams.Record) bool {
 	}
 	if n > 0 {
 		c.stats.handled(r.shard, n, timeOf(&records[n-1]))
+		c.stats.unmatched(unmatched[:n])
 	}
 	return n == len(done)
 }
@@ -418,25 +422,25 @@ func mapped(keys map[string]streams.AttributeValue) map[string]string {
 	return out
 }
 
-// record handles one record. It returns false if it had to stop. tried counts the calls of its handlers. exited
-// reports that the last one, or the decoding before the first, has ended its goroutine.
-func (r *reader) record(of *streams.Record, tried *int, exited bool) bool {
+// record handles one record. done is false if it had to stop. unmatched reports a record of no model. tried counts the
+// calls of its handlers. exited reports that the last one, or the decoding before the first, has ended its goroutine.
+func (r *reader) record(of *streams.Record, tried *int, exited bool) (done, unmatched bool) {
 	rec, err := recordOf(r.w.c.table, r.shard, of)
 	if exited && *tried == 0 {
-		return r.settle(rec, nil, tried, false, errExited)
+		return r.settle(rec, nil, tried, false, errExited), false
 	}
 	var calls []func(context.Context) error
 	matched := true
 	if err == nil {
 		if !r.w.from.IsZero() && !rec.Time.IsZero() && rec.Time.Before(r.w.from.Truncate(time.Second)) {
-			return true
+			return true, false
 		}
 		calls, matched, err = r.w.c.router.calls(rec, &r.w.c.deleted)
 	}
-	if !matched {
-		r.w.c.stats.unmatched()
+	if err == nil && len(calls) == 0 {
+		return true, !matched
 	}
-	return err == nil && len(calls) == 0 || r.settle(rec, calls, tried, exited, err)
+	return r.settle(rec, calls, tried, exited, err), false
 }
 
 // DeadLetterError reports a record that has become a dead letter.

@@ -142,6 +142,7 @@ func (r *Router) check(rec *Record) error {
 
 // run calls functions until one fails. A panic is an error.
 func run(ctx context.Context, calls []func(context.Context) error) (err error) {
+	err = errNilPanic
 	defer recovered(&err)
 	for _, call := range calls {
 		if err := call(ctx); err != nil {
@@ -150,6 +151,9 @@ func run(ctx context.Context, calls []func(context.Context) error) (err error) {
 	}
 	return nil
 }
+
+// errNilPanic is the error of panic(nil), which is no panic to recover with GODEBUG=panicnil=1.
+var errNilPanic = errors.New("panic with nil: return an error")
 
 // recovered, deferred, makes an error of a panic.
 func recovered(err *error) {

@@ -77,6 +77,9 @@ func EventOf(records ...*Record) ([]byte, error) {
 		if err := rec.check(); err != nil {
 			return nil, err
 		}
+		if rec.SequenceNumber == "" {
+			return nil, model.Usagef("stream.EventOf: a record has no SequenceNumber: set one")
+		}
 		name, change := "MODIFY", map[string]any{
 			"SequenceNumber": rec.SequenceNumber, "StreamViewType": string(types.StreamViewTypeNewAndOldImages),
 			"ApproximateCreationDateTime": rec.Time.Unix(),

@@ -62,7 +62,8 @@ func (c *Consumer) Stats() Stats {
 		out.Lag = max(out.Lag, time.Since(since))
 	}
 	for shard, x := range s.shards {
-		if !x.current && shard != driveShard {
+		stale := time.Since(x.at) > c.settings.poll+c.settings.interval // a read that hangs, or waits for its turn
+		if (!x.current || stale) && shard != driveShard {
 			behind(x.at)
 		}
 	}
@@ -102,12 +103,21 @@ func (s *stats) of(shard string, f func(*shardStats)) {
 func (s *stats) take(shard string) {
 	s.change(func() { s.shards[shard] = &shardStats{at: time.Now()} })
 }
-func (s *stats) release(shard string) { s.change(func() { delete(s.shards, shard) }) }
-func (s *stats) failed()              { s.change(func() { s.counts.Errors++ }) }
-func (s *stats) retried()             { s.change(func() { s.counts.Retried++ }) }
-func (s *stats) dead()                { s.change(func() { s.counts.DeadLetters++ }) }
-func (s *stats) trimmed()             { s.change(func() { s.counts.Trimmed++ }) }
-func (s *stats) unmatched()           { s.change(func() { s.counts.Unmatched++ }) }
+func (s *stats) failed()  { s.change(func() { s.counts.Errors++ }) }
+func (s *stats) retried() { s.change(func() { s.counts.Retried++ }) }
+func (s *stats) dead()    { s.change(func() { s.counts.DeadLetters++ }) }
+func (s *stats) trimmed() { s.change(func() { s.counts.Trimmed++ }) }
+
+// unmatched counts handled records of no model.
+func (s *stats) unmatched(which []bool) {
+	s.change(func() {
+		for _, yes := range which {
+			if yes {
+				s.counts.Unmatched++
+			}
+		}
+	})
+}
 
 // runs notes that a worker begins, or has ended.
 func (s *stats) runs(yes bool) {
@@ -132,8 +142,28 @@ func (s *stats) waits(shards []string) {
 	})
 }
 
+// release notes that a reader has ended. A shard that is not done waits, until the leases say that another worker
+// reads it.
+func (s *stats) release(shard string, done bool) {
+	s.change(func() {
+		if x := s.shards[shard]; x != nil && !done {
+			if s.waiting == nil {
+				s.waiting = map[string]time.Time{}
+			}
+			s.waiting[shard] = x.at
+		}
+		delete(s.shards, shard)
+	})
+}
+
 // unsure notes that there may be more shards: those after one that has ended.
-func (s *stats) unsure() { s.change(func() { s.found, s.at = false, time.Now() }) }
+func (s *stats) unsure() {
+	s.change(func() {
+		if s.found {
+			s.found, s.at = false, time.Now()
+		}
+	})
+}
 
 // current notes a read that found no more records.
 func (s *stats) current(shard string) {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -120,6 +121,8 @@ func (c *command) printTables(format string, all []*tabledef.Table, mappings []t
 	return nil
 }
 
+var tableName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
+
 // withLeases adds the table of leases, if it has a name.
 func withLeases(all []*tabledef.Table, name string) ([]*tabledef.Table, error) {
 	if slices.ContainsFunc(all, func(d *tabledef.Table) bool { return d.Name == name }) {
@@ -128,6 +131,9 @@ func withLeases(all []*tabledef.Table, name string) ([]*tabledef.Table, error) {
 	}
 	if name == "" {
 		return all, nil
+	}
+	if !tableName.MatchString(name) {
+		return nil, usagef("-leases %s: no name of a table: use 3 to 255 letters, digits, _, . and -", name)
 	}
 	return append(all, tabledef.Leases(name)), nil
 }
