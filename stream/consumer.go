@@ -680,13 +680,14 @@ func (w *work) coordinate(ctx context.Context) {
 			return
 		}
 	}
+	idle := w.idle(leases, owners) // before a reader gets one of the leases
 	if away && len(alive) == 1 { // it is the only one
 		w.mu.Lock()
 		w.away = time.Time{}
 		w.mu.Unlock()
 	}
 	if away || w.leave(healthy) {
-		w.count(leases, owners)
+		w.count(idle)
 		return
 	}
 	active, own, free := w.sort(leases, owners)
@@ -704,22 +705,26 @@ func (w *work) coordinate(ctx context.Context) {
 		}
 		w.take(ctx, l)
 	}
-	w.count(leases, owners)
+	w.count(idle)
 }
 
-// count notes the shards that no worker reads.
-func (w *work) count(leases map[string]*mapper.Entity[lease], owners map[string]bool) {
+// idle returns the shards whose leases are not done and have no owner that lives.
+func (w *work) idle(leases map[string]*mapper.Entity[lease], owners map[string]bool) (shards []string) {
+	for shard, e := range leases {
+		owner := e.Value.Owner
+		if lives := owners[owner] && w.watched[owner].grew; !e.Value.Done && !lives && shard != driveShard {
+			shards = append(shards, shard)
+		}
+	}
+	return shards
+}
+
+// count notes the shards that no worker reads, this one neither.
+func (w *work) count(idle []string) {
 	if w.last == nil || !w.last.begun.After(w.finished) {
 		return // there may be more shards
 	}
-	var waiting []string
-	for shard, e := range leases {
-		reader := w.watched[e.Value.Owner]
-		if !e.Value.Done && w.held[shard] == nil && !(owners[e.Value.Owner] && reader.grew) && shard != driveShard {
-			waiting = append(waiting, shard)
-		}
-	}
-	w.c.stats.waits(waiting)
+	w.c.stats.waits(slices.DeleteFunc(idle, func(shard string) bool { return w.held[shard] != nil }))
 }
 
 // failing reports whether none of the worker's shards could be read for a time.

@@ -623,20 +623,14 @@ func TestWorkersOfFormerGroups(t *testing.T) {
 	}, stream.Handlers(1))
 	until(t, "the new group", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(c.got) > 0 })
 	old.cut.set(false)
-	until(t, "all records", func() bool {
-		return old.Stats().Handled+next.Stats().Handled >= records || old.err != nil && next.Stats().Handled >= records
-	})
+	until(t, "all records", func() bool { return old.Stats().Handled+next.Stats().Handled >= records })
+	old.leave()
+	<-old.ended
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.got) != records {
-		t.Errorf(
-			"%d of %d changes were shown to a handler: the worker of the former group has passed over the others; "+
-				"it says %v, handled %d",
-			len(c.got),
-			records,
-			old.err,
-			old.Stats().Handled,
-		)
+		t.Errorf("%d of %d changes were shown to a handler: the worker of the former group has passed over the others; "+
+			"it says %v, handled %d", len(c.got), records, old.err, old.Stats().Handled)
 	}
 }
 
