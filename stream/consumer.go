@@ -681,7 +681,7 @@ func (w *work) coordinate(ctx context.Context) {
 		}
 	}
 	idle := w.idle(leases, owners) // before a reader gets one of the leases
-	if away && len(alive) == 1 { // it is the only one
+	if away && len(alive) == 1 {   // it is the only one
 		w.mu.Lock()
 		w.away = time.Time{}
 		w.mu.Unlock()

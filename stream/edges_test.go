@@ -629,7 +629,7 @@ func TestWorkersOfFormerGroups(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.got) != records {
-		t.Errorf("%d of %d changes were shown to a handler: the worker of the former group has passed over the others; "+
+		t.Errorf("%d of %d changes were shown to a handler: the former worker has passed over the others; "+
 			"it says %v, handled %d", len(c.got), records, old.err, old.Stats().Handled)
 	}
 }

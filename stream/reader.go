@@ -544,14 +544,10 @@ func hashOf(rec *Record) string {
 func (r *reader) attempt(call func(context.Context) error) (called bool, err error) {
 	select {
 	case r.w.c.handlers <- struct{}{}:
-	default: // most often there is one: to wait for two channels costs more
-		select {
-		case r.w.c.handlers <- struct{}{}:
-		case <-r.reading.Done():
-			return false, r.reading.Err()
-		}
+		defer func() { <-r.w.c.handlers }()
+	case <-r.reading.Done():
+		return false, r.reading.Err()
 	}
-	defer func() { <-r.w.c.handlers }()
 	if r.w.late(time.Now()) {
 		r.abandon()
 		return false, r.handling.Err()
