@@ -490,7 +490,7 @@ func TestRecordsWithoutATime(t *testing.T) {
 	w.mu.Unlock()
 	var c collected
 	m := w.through(nil, nil, c.handle, stream.From(time.Now().Add(-time.Hour)))
-	until(t, "the second", func() bool { return c.has("b1") && m.Stats().Handled == 2 })
+	until(t, "the second", func() bool { return c.has("b1") && m.Stats().Handled >= 2 })
 	if !c.has("a1") && m.Stats().DeadLetters == 0 {
 		t.Error("the position has passed a record that was neither handled nor kept")
 	}
@@ -1074,7 +1074,7 @@ func TestSlotsComeBack(t *testing.T) {
 	for i := range 100 {
 		w.write(fmt.Sprint(i), 1)
 	}
-	until(t, "all", func() bool { return m.Stats().Handled == 100 })
+	until(t, "all", func() bool { return m.Stats().Handled >= 100 })
 }
 
 // Attempts is about handlers: a scan for a snapshot that has failed is repeated after a pause of its own.

@@ -115,7 +115,7 @@ func TestBehindAfterAFence(t *testing.T) {
 	long := []stream.ConsumerOption{stream.Interval(100 * time.Millisecond), stream.Failover(3 * time.Second)}
 	m := w.through(d.do, nil, w.c.handle, long...)
 	w.write("a", 1)
-	soon(t, "the end", func() bool { s := m.Stats(); return s.Handled == 1 && s.Behind == 0 })
+	soon(t, "the end", func() bool { s := m.Stats(); return s.Handled >= 1 && s.Behind == 0 })
 	d.on.Store(true)
 	soon(t, "the fence", func() bool { return m.Stats().Shards == 0 })
 	w.write("a", 2)
@@ -140,7 +140,7 @@ func TestBehindWhileAnEndIsNotSaved(t *testing.T) {
 	long := []stream.ConsumerOption{stream.Interval(100 * time.Millisecond), stream.Failover(3 * time.Second)}
 	m := w.through(d.do, nil, w.c.handle, append(long, stream.Discover(time.Hour))...)
 	w.write("a", 1)
-	soon(t, "the end", func() bool { s := m.Stats(); return s.Handled == 1 && s.Behind == 0 })
+	soon(t, "the end", func() bool { s := m.Stats(); return s.Handled >= 1 && s.Behind == 0 })
 	time.Sleep(time.Second) // its position is saved
 	d.on.Store(true)
 	w.split(0, false)
@@ -678,7 +678,7 @@ func TestLagOfLimitedRequests(t *testing.T) {
 	w := newWorld(t)
 	m := w.begin(stream.RequestRate(0.4))
 	w.write("a", 1)
-	soon(t, "the end", func() bool { s := m.Stats(); return s.Handled == 1 && s.Behind == 0 })
+	soon(t, "the end", func() bool { s := m.Stats(); return s.Handled >= 1 && s.Behind == 0 })
 	w.write("a", 2)
 	begun := time.Now()
 	var longest time.Duration

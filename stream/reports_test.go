@@ -71,7 +71,7 @@ func TestLagGrowsWhileRequestsFail(t *testing.T) {
 			m := w.through(d.do, nil, w.c.handle)
 			w.write("a", 1)
 			ended := func(n int64) func() bool {
-				return func() bool { s := m.Stats(); return s.Handled == n && s.Behind == 0 && s.Lag == 0 }
+				return func() bool { s := m.Stats(); return s.Handled >= n && s.Behind == 0 && s.Lag == 0 }
 			}
 			soon(t, "the end of the shard", ended(1))
 			d.on.Store(true)
@@ -151,7 +151,7 @@ func TestUnmatchedRecordsAreCounted(t *testing.T) {
 		}})
 		w.mu.Unlock()
 	}
-	soon(t, "both", func() bool { s := m.Stats(); return s.Handled == 3 && s.Unmatched == 2 })
+	soon(t, "both", func() bool { s := m.Stats(); return s.Handled >= 3 && s.Unmatched >= 2 })
 }
 
 // Run does not begin if a program, a table or permissions have to be changed first. Other errors are survived.
