@@ -76,19 +76,7 @@ func (w *world) hooked(h *hook, handle func(context.Context, *stream.Change[kit.
 	more ...stream.ConsumerOption,
 ) *process {
 	w.t.Helper()
-	m := &process{cut: &cut{}, ended: make(chan struct{})}
-	router := stream.NewRouter()
-	stream.On(router, kit.Must(mapper.New[kit.Account](kit.Failing{}))(w.t), handle)
-	options := append(patient(w.t, stream.Leases(w.leases)), more...)
-	m.Consumer = kit.Must(stream.NewConsumer(describing{h.client(w.t), w.scripted}, w.scripted, "accounts", router,
-		options...))(w.t)
-	ctx, cancel := context.WithCancel(w.ctx)
-	m.leave, m.kill = cancel, cancel
-	w.group.Go(func() {
-		m.err = m.Run(ctx)
-		close(m.ended)
-	})
-	return m
+	return w.worker(describing{h.client(w.t), w.scripted}, w.scripted, handle, patient(w.t, more...)...)
 }
 
 // eventually is until with a short time.

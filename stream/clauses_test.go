@@ -59,22 +59,10 @@ func (w *world) through(do httpFunc, streams stream.Streams,
 	if streams == nil {
 		streams = w.scripted
 	}
-	m := &process{cut: &cut{}, ended: make(chan struct{})}
 	client := dynamodb.New(testengine.Start(w.t).Client().Options(), func(o *dynamodb.Options) {
 		o.HTTPClient, o.Retryer = do, aws.NopRetryer{}
 	})
-	router := stream.NewRouter()
-	stream.On(router, kit.Must(mapper.New[kit.Account](kit.Failing{}))(w.t), handle)
-	m.Consumer = kit.Must(stream.NewConsumer(describing{client, w.scripted}, streams, "accounts", router,
-		append(quick(w.t, stream.Leases(w.leases), stream.Attempts(1_000_000, time.Millisecond,
-			10*time.Millisecond), stream.OnError(func(err error) { w.last.Store(fmt.Sprint(err)) })), more...)...))(w.t)
-	ctx, cancel := context.WithCancel(w.ctx)
-	m.leave = cancel
-	w.group.Go(func() {
-		m.err = m.Run(ctx)
-		close(m.ended)
-	})
-	return m
+	return w.worker(describing{client, w.scripted}, streams, handle, w.options(more...)...)
 }
 
 // items returns the sort keys in the table of leases that have a text.
@@ -1184,13 +1172,8 @@ func (w *world) snapshots(table string, do httpFunc, of stream.Streams, handle f
 	// A model of another table is not scanned.
 	stream.On(router, kit.Must(mapper.New[kit.Account](kit.Failing{}, mapper.Table("others")))(w.t),
 		func(context.Context, *stream.Change[kit.Account]) error { w.t.Error("another table"); return nil })
-	m := &process{ended: make(chan struct{})}
-	m.Consumer = kit.Must(stream.NewConsumer(describing{client, w.scripted}, of, table, router,
-		quick(w.t, append([]stream.ConsumerOption{stream.Leases(w.leases)}, more...)...)...))(w.t)
-	ctx, cancel := context.WithCancel(w.ctx)
-	m.leave = cancel
-	w.group.Go(func() { m.err = m.Run(ctx); close(m.ended) })
-	return m
+	return w.run(kit.Must(stream.NewConsumer(describing{client, w.scripted}, of, table, router,
+		quick(w.t, append([]stream.ConsumerOption{stream.Leases(w.leases)}, more...)...)...))(w.t))
 }
 
 // A group with a snapshot shows each entity once, before the records since its beginning. So it does if the first scan

@@ -347,20 +347,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	defer c.running.Store(false)
 	c.router.used.Store(true)
-	err := c.begin(ctx)
-	first := group{From: c.settings.from, Snapshot: c.settings.snapshot}
-	if first.Snapshot {
-		first.From, first.Models = time.Now().Add(-margin), c.router.models(c.table)
-	}
-	var g *mapper.Entity[group]
-	if err == nil {
-		limited, cancel := context.WithTimeout(ctx, c.settings.failover)
-		g, err = c.store.join(limited, c.table, c.settings.group, first)
-		cancel()
-		if err != nil && !errors.As(err, new(*TooManyGroupsError)) && !errors.As(err, new(*deletedError)) {
-			err = ofLeases(c.settings.leases, err)
-		}
-	}
+	c.stats.runs(true)
+	defer c.stats.runs(false)
+	g, err := c.enter(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return nil
@@ -371,8 +360,8 @@ func (c *Consumer) Run(ctx context.Context) error {
 		c.report(errors.New("it exists without a snapshot, so that WithSnapshot has no effect: use " +
 			"a new group, or delete it with stream.DeleteGroup"))
 	}
-	for _, name := range first.Models {
-		if g.Value.Snapshot && !slices.Contains(g.Value.Models, name) {
+	for _, name := range c.router.models(c.table) {
+		if c.settings.snapshot && g.Value.Snapshot && !slices.Contains(g.Value.Models, name) {
 			c.report(fmt.Errorf("its snapshot did not show the keys %s: make a new group, or call "+
 				"stream.DeleteGroup", name))
 		}
@@ -385,6 +374,35 @@ func (c *Consumer) Run(ctx context.Context) error {
 		hurry: make(chan struct{}, 1),
 	}
 	return w.run(ctx)
+}
+
+// enter returns the group of a new worker. It tries again after errors that pass by themselves.
+func (c *Consumer) enter(ctx context.Context) (*mapper.Entity[group], error) {
+	for pause := c.settings.pause(); ; pause = min(2*pause+time.Millisecond, c.settings.longest()) {
+		g, err := c.tryToEnter(ctx)
+		if err == nil || ctx.Err() != nil || !passing(err) {
+			return g, err
+		}
+		c.report(fmt.Errorf("begin: %w", err))
+		sleep(ctx, jitter(pause))
+	}
+}
+
+func (c *Consumer) tryToEnter(ctx context.Context) (*mapper.Entity[group], error) {
+	if err := c.begin(ctx); err != nil {
+		return nil, err
+	}
+	first := group{From: c.settings.from, Snapshot: c.settings.snapshot}
+	if first.Snapshot {
+		first.From, first.Models = time.Now().Add(-margin), c.router.models(c.table)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.settings.failover)
+	defer cancel()
+	g, err := c.store.join(ctx, c.table, c.settings.group, first)
+	if errors.As(err, new(*TooManyGroupsError)) || errors.As(err, new(*deletedError)) {
+		return nil, err
+	}
+	return g, ofLeases(c.settings.leases, err)
 }
 
 // begin returns an error if the program, the table or permissions have to be changed before the stream can be read.
@@ -474,8 +492,6 @@ func (w *work) run(ctx context.Context) error {
 	w.group.Go(func() { w.beat(beating) })
 	w.group.Go(func() { w.fencing(beating) })
 	w.group.Go(func() { w.discovering(background) })
-	w.c.stats.runs(true)
-	defer w.c.stats.runs(false)
 	tick := time.NewTicker(s.interval)
 	defer tick.Stop()
 	var soon <-chan time.Time // of a coordination before the next tick

@@ -857,23 +857,6 @@ func TestLateAnswersOfDeleteGroup(t *testing.T) {
 	}
 }
 
-// The same of the first request of Run.
-func TestBeginningsWithoutAnswers(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	m := w.hooked(hangOnce(func(op, body string) bool { return op == "GetItem" && strings.Contains(body, "GROUP#") }),
-		w.c.handle)
-	w.write("a", 1)
-	eventually(t, 5*patience(t), "the change, or an error of Run", func() bool {
-		select {
-		case <-m.ended:
-			return true
-		default:
-			return w.c.handled() == 1
-		}
-	})
-}
-
 // "A record that always fails stops nothing": its error has a text that is no UTF-8, and the letter keeps it.
 func TestErrorsOfBytes(t *testing.T) {
 	t.Parallel()

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
@@ -14,6 +17,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/model/attr"
+	"github.com/itemize/itemize/internal/request"
 )
 
 // setupError is an error of a request that fails again until the program or its permissions are changed.
@@ -45,6 +49,16 @@ func explained(err error) error {
 			"endpoint: %w", err)}
 	}
 	return err
+}
+
+// passing reports an error of the service or the network that passes by itself: no answer in time, a lost one, a
+// throttle, or a fault of the service. An endpoint that cannot be reached may be the wrong one: its error does not pass.
+func passing(err error) bool {
+	var timeout net.Error
+	var api smithy.APIError
+	return errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || request.IsThrottled(err) ||
+		errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer
 }
 
 // explaining is a client of streams whose errors have cures.

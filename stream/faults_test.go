@@ -113,32 +113,45 @@ func (w *world) beginWith(handle func(context.Context, *stream.Change[kit.Accoun
 	more ...stream.ConsumerOption,
 ) *process {
 	w.t.Helper()
-	m := &process{cut: &cut{}, ended: make(chan struct{})}
-	o := testengine.Start(w.t).Client().Options()
-	client := dynamodb.New(o, func(o *dynamodb.Options) {
-		o.HTTPClient = unsteadyHTTP{cutHTTP{http.DefaultClient, m.cut}, w, 2 * failover(w.t)}
+	off := &cut{}
+	client := dynamodb.New(testengine.Start(w.t).Client().Options(), func(o *dynamodb.Options) {
+		o.HTTPClient = unsteadyHTTP{cutHTTP{http.DefaultClient, off}, w, 2 * failover(w.t)}
 		o.Retryer = aws.NopRetryer{}
 	})
-	router := stream.NewRouter()
-	stream.On(router, kit.Must(mapper.New[kit.Account](kit.Failing{}))(w.t),
-		func(ctx context.Context, c *stream.Change[kit.Account]) error {
-			if m.cut.is() {
-				return errCut
-			}
-			return handle(ctx, c)
-		})
-	options := append(quick(w.t, stream.Leases(w.leases), stream.Attempts(1_000_000, time.Millisecond,
-		10*time.Millisecond), stream.OnError(func(err error) {
-		w.last.Store(fmt.Sprint(err))
-	})), more...)
-	m.Consumer = kit.Must(stream.NewConsumer(describing{client, w.scripted}, cutStreams{w.scripted, m.cut},
-		"accounts", router, options...))(w.t)
-	ctx, cancel := context.WithCancel(w.ctx)
-	m.leave = cancel
-	m.kill = func() {
-		m.cut.set(true)
-		cancel()
+	m := w.worker(describing{client, w.scripted}, cutStreams{w.scripted, off}, func(ctx context.Context, c *stream.Change[kit.Account]) error {
+		if off.is() {
+			return errCut
+		}
+		return handle(ctx, c)
+	}, w.options(more...)...)
+	m.cut, m.kill = off, func() {
+		off.set(true)
+		m.leave()
 	}
+	return m
+}
+
+// options are those of workers that handle all records, however often they fail.
+func (w *world) options(more ...stream.ConsumerOption) []stream.ConsumerOption {
+	return append(quick(w.t, stream.Attempts(1_000_000, time.Millisecond, 10*time.Millisecond),
+		stream.OnError(func(err error) { w.last.Store(fmt.Sprint(err)) })), more...)
+}
+
+// worker starts a worker with clients and a handler of its own.
+func (w *world) worker(client stream.Client, streams stream.Streams,
+	handle func(context.Context, *stream.Change[kit.Account]) error, options ...stream.ConsumerOption,
+) *process {
+	w.t.Helper()
+	router := stream.NewRouter()
+	stream.On(router, kit.Must(mapper.New[kit.Account](kit.Failing{}))(w.t), handle)
+	return w.run(kit.Must(stream.NewConsumer(client, streams, "accounts", router,
+		append([]stream.ConsumerOption{stream.Leases(w.leases)}, options...)...))(w.t))
+}
+
+// run starts a worker.
+func (w *world) run(c *stream.Consumer) *process {
+	ctx, cancel := context.WithCancel(w.ctx)
+	m := &process{Consumer: c, kill: cancel, leave: cancel, ended: make(chan struct{})}
 	w.group.Go(func() {
 		m.err = m.Run(ctx)
 		close(m.ended)
