@@ -465,7 +465,7 @@ func TestDrivesWithoutAnswersEnd(t *testing.T) {
 		"accounts", r, patient(t, stream.Leases(w.leases))...))(t)
 	run(t, c)
 	w.write("a", 1)
-	until(t, "the letter", func() bool { return c.Stats().DeadLetters == 1 })
+	until(t, "the letter", func() bool { return c.Stats().DeadLetters >= 1 })
 	refuse.Store(false)
 	eventually(t, 10*patience(t), "the drive", func() bool {
 		if err := stream.Drive(context.Background(), client, w.leases, "accounts", "default"); err != nil {
@@ -566,7 +566,7 @@ func TestDrivesAreRepeatedOnRequest(t *testing.T) {
 	}, stream.KeepValues())
 	w.write("a", 1)
 	w.write("b", 1)
-	until(t, "the letters", func() bool { return c.Stats().DeadLetters == 2 })
+	until(t, "the letters", func() bool { return c.Stats().DeadLetters >= 2 })
 	phase.Store(1)
 	if err := stream.Drive(ctx, client, w.leases, "accounts", "default"); err != nil {
 		t.Fatal(err)
@@ -602,7 +602,7 @@ func TestLettersWithoutAHandlerStay(t *testing.T) {
 		stream.KeepValues(),
 	)
 	w.write("a", 1)
-	until(t, "the letter", func() bool { return first.Stats().DeadLetters == 1 })
+	until(t, "the letter", func() bool { return first.Stats().DeadLetters >= 1 })
 	first.leave()
 	<-first.ended
 	r := stream.NewRouter()
@@ -666,7 +666,7 @@ func TestNilErrorsStopNothing(t *testing.T) {
 	c := w.hooked(&hook{}, func(context.Context, *stream.Change[kit.Account]) error { return (*nilError)(nil) },
 		stream.OnError(func(error) {}))
 	w.write("a", 1)
-	eventually(t, 10*patience(t), "the letter", func() bool { return c.Stats().DeadLetters == 1 })
+	eventually(t, 10*patience(t), "the letter", func() bool { return c.Stats().DeadLetters >= 1 })
 }
 
 func TestPanicsInDecodersStopNothing(t *testing.T) {
@@ -681,7 +681,7 @@ func TestPanicsInDecodersStopNothing(t *testing.T) {
 		patient(t, stream.Leases(w.leases), stream.OnError(func(error) {}))...))(t)
 	run(t, c)
 	w.write("a", 1)
-	eventually(t, 10*patience(t), "the letter", func() bool { return c.Stats().DeadLetters == 1 })
+	eventually(t, 10*patience(t), "the letter", func() bool { return c.Stats().DeadLetters >= 1 })
 }
 
 // big has an external value.

@@ -46,7 +46,7 @@ func TestLateDeletesOfGroupsDeleteNothing(t *testing.T) {
 			t.Errorf("%d: %v", at, err)
 		}
 		w.write("a", 1)
-		until(t, "the change", func() bool { return second.Stats().Handled == 1 })
+		until(t, "the change", func() bool { return second.Stats().Handled >= 1 })
 		if after := w.items("SHARD#"); len(before) != 1 || len(after) != 1 {
 			t.Errorf("%d: leases before %v, after %v", at, before, after)
 		}

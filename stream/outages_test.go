@@ -203,7 +203,7 @@ func TestUnmatchedViews(t *testing.T) {
 	w.shards[0].records[0].Dynamodb.StreamViewType = streamtypes.StreamViewTypeNewImage
 	w.mu.Unlock()
 	m := w.begin()
-	soon(t, "the letter", func() bool { return m.Stats().DeadLetters == 1 })
+	soon(t, "the letter", func() bool { return m.Stats().DeadLetters >= 1 })
 	if s := m.Stats(); s.Unmatched != 0 {
 		t.Errorf("%d unmatched", s.Unmatched)
 	}
@@ -424,7 +424,7 @@ func TestLettersOfDecoders(t *testing.T) {
 			)
 			run(t, c)
 			w.write("a", 1)
-			if !eventually(t, 3*patience(t), "the letter", func() bool { return c.Stats().DeadLetters == 1 }) {
+			if !eventually(t, 3*patience(t), "the letter", func() bool { return c.Stats().DeadLetters >= 1 }) {
 				t.Errorf("last error: %v", last.Load())
 				return
 			}
@@ -713,7 +713,7 @@ func TestOrderOfLetters(t *testing.T) {
 	m := w.through(nil, nil, func(context.Context, *stream.Change[kit.Account]) error {
 		return errors.New("refused")
 	}, stream.Attempts(1, 1, 1))
-	soon(t, "the letters", func() bool { return m.Stats().DeadLetters == int64(len(ids))+1 })
+	soon(t, "the letters", func() bool { return m.Stats().DeadLetters >= int64(len(ids))+1 })
 	client := testengine.Start(t).Client()
 	all := w.items(w.shard(0).id)
 	for _, sk := range all {
