@@ -403,7 +403,8 @@ func TestPositionsAreSavedOnceAnInterval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := &saves{}
-	m := w.through(s.do, nil, w.c.handle, stream.Interval(failover(t)/3))
+	m := w.through(s.do, nil, w.c.handle, stream.Interval(failover(t)/3),
+		stream.Failover(20*failover(t))) // no fence takes the shard again
 	soon(t, "the shard", func() bool { return m.Stats().Shards == 1 })
 	begun, before := time.Now(), s.n.Load()
 	for n := range 40 {

@@ -52,7 +52,7 @@ func explained(err error) error {
 }
 
 // passing reports an error of the service or the network that passes by itself: no answer in time, a lost one, a
-// throttle, or a fault of the service. An endpoint that cannot be reached may be the wrong one: its error does not pass.
+// throttle, or a fault of the service. An endpoint that cannot be reached may be a wrong one: its error does not pass.
 func passing(err error) bool {
 	var timeout net.Error
 	var api smithy.APIError

@@ -118,12 +118,16 @@ func (w *world) beginWith(handle func(context.Context, *stream.Change[kit.Accoun
 		o.HTTPClient = unsteadyHTTP{cutHTTP{http.DefaultClient, off}, w, 2 * failover(w.t)}
 		o.Retryer = aws.NopRetryer{}
 	})
-	m := w.worker(describing{client, w.scripted}, cutStreams{w.scripted, off}, func(ctx context.Context, c *stream.Change[kit.Account]) error {
-		if off.is() {
-			return errCut
-		}
-		return handle(ctx, c)
-	}, w.options(more...)...)
+	m := w.worker(
+		describing{client, w.scripted},
+		cutStreams{w.scripted, off},
+		func(ctx context.Context, c *stream.Change[kit.Account]) error {
+			if off.is() {
+				return errCut
+			}
+			return handle(ctx, c)
+		},
+		w.options(more...)...)
 	m.cut, m.kill = off, func() {
 		off.set(true)
 		m.leave()

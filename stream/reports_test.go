@@ -82,8 +82,10 @@ func TestLagGrowsWhileRequestsFail(t *testing.T) {
 			soon(t, "a lag that grows", func() bool { s := m.Stats(); return s.Behind > 0 && s.Lag > failover(t)/2 })
 			eventually(t, 10*failover(t), "a report with its subject and cure", func() bool {
 				text, _ := w.last.Load().(string)
-				return !slices.ContainsFunc([]string{"stream of the table accounts: group default: ", "denied", "allow"},
-					func(part string) bool { return !strings.Contains(text, part) })
+				return !slices.ContainsFunc(
+					[]string{"stream of the table accounts: group default: ", "denied", "allow"},
+					func(part string) bool { return !strings.Contains(text, part) },
+				)
 			})
 			d.on.Store(false)
 			w.write("a", 2)
