@@ -336,7 +336,8 @@ const margin = 5 * time.Minute
 
 // Run reads the stream until the context ends. Then it lets running handlers return, saves how far it came, gives its
 // leases to the other workers, and returns nil. An error means that it could not begin: the table has no stream, the
-// stream lacks images or may not be read, or two other groups read it. Or the group was deleted.
+// stream lacks images or may not be read, or two other groups read it. Or the group was deleted. If the service does
+// not answer, it reports that, and waits.
 func (c *Consumer) Run(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("Consumer.Run: the context is nil: pass context.Background(), or one that ends with the " +
