@@ -290,7 +290,7 @@ func newTransaction(parts []Part) (*transaction, error) {
 			client = p.client
 		} else if !same(client, p.client) {
 			errs = append(errs, model.Usagef("mapper: part %d of the transaction has another client than the first: "+
-				"make all mappers and RawPart with one client", i+1))
+				"make all mappers and RawPart with one client, which is a pointer", i+1))
 		}
 		if slices.ContainsFunc(parts[:i], p.deletesWith) {
 			errs = append(errs, p.engine.model.Errorf("the transaction deletes an entity that another part writes: "+
