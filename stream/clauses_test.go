@@ -809,8 +809,7 @@ func TestUnmatchedRecordsKeepTheirOrder(t *testing.T) {
 	for n := range 10 {
 		w.write("a", n+1)
 	}
-	c := kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, w.scripted, "accounts",
-		router, quick(t, stream.Leases(w.leases))...))(t)
+	c := w.consumer(router, w.scripted, quick(t)...)
 	w.group.Go(func() { _ = c.Run(w.ctx) })
 	soon(t, "all", func() bool { return c.Stats().Handled >= 10 })
 	mu.Lock()

@@ -95,18 +95,9 @@ type leaver struct {
 
 // A decoder that ends its goroutine: the record is never a dead letter, and is decoded again without a pause.
 func TestGoexitInDecoders(t *testing.T) {
-	if !child(t) {
-		return
+	if child(t) {
+		makesALetter[leaver](t)
 	}
-	w := newWorld(t)
-	r := stream.NewRouter()
-	stream.On(r, kit.Must(mapper.New[leaver](kit.Failing{}))(t),
-		func(context.Context, *stream.Change[leaver]) error { return nil })
-	c := kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, w.scripted, "accounts", r,
-		patient(t, stream.Leases(w.leases), stream.OnError(func(error) {}))...))(t)
-	run(t, c)
-	w.write("a", 1)
-	eventually(t, 5*patience(t), "the letter", func() bool { return c.Stats().DeadLetters >= 1 })
 }
 
 // The same in a drive: the reader's goroutine ends, and Run never returns.
@@ -126,8 +117,7 @@ func TestGoexitInDecodersOfDrives(t *testing.T) {
 	r := stream.NewRouter()
 	stream.On(r, kit.Must(mapper.New[leaver](kit.Failing{}))(t),
 		func(context.Context, *stream.Change[leaver]) error { return nil })
-	c := kit.Must(stream.NewConsumer(describing{client, w.scripted}, w.scripted, "accounts", r,
-		patient(t, stream.Leases(w.leases), stream.OnError(func(error) {}))...))(t)
+	c := w.consumer(r, w.scripted, patient(t, stream.OnError(func(error) {}))...)
 	rctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() { _ = c.Run(rctx); close(ended) }()
@@ -1028,8 +1018,7 @@ func TestLettersHaveNoValues(t *testing.T) {
 	at(1)["Age"] = &streamtypes.AttributeValueMemberN{Value: "987654321"}
 	at(2)["Age"] = &streamtypes.AttributeValueMemberN{Value: "9876.54321"}
 	w.mu.Unlock()
-	c := kit.Must(stream.NewConsumer(describing{client, w.scripted}, w.scripted, "accounts", r,
-		patient(t, stream.Leases(w.leases))...))(t)
+	c := w.consumer(r, w.scripted, patient(t)...)
 	run(t, c)
 	until(t, "the letters", func() bool { return c.Stats().DeadLetters >= 3 })
 	for _, l := range kit.Must(stream.Letters(context.Background(), client, w.leases, "accounts", "default"))(t) {
@@ -1126,8 +1115,7 @@ func TestContextsHaveValues(t *testing.T) {
 			value.Store(fmt.Sprint(ctx.Value(contextKey{})))
 			return nil
 		})
-	c := kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, w.scripted, "accounts", r,
-		quick(t, stream.Leases(w.leases))...))(t)
+	c := w.consumer(r, w.scripted, quick(t)...)
 	ctx, stop := context.WithCancel(context.WithValue(context.Background(), contextKey{}, "trace"))
 	ended := make(chan struct{})
 	go func() { _ = c.Run(ctx); close(ended) }()

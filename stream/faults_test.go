@@ -152,6 +152,36 @@ func (w *world) worker(client stream.Client, streams stream.Streams,
 		append([]stream.ConsumerOption{stream.Leases(w.leases)}, options...)...))(w.t))
 }
 
+// consumer returns a consumer for a router, with the leases of the world.
+func (w *world) consumer(r *stream.Router, streams stream.Streams, options ...stream.ConsumerOption) *stream.Consumer {
+	w.t.Helper()
+	return kit.Must(stream.NewConsumer(describing{testengine.Start(w.t).Client(), w.scripted}, streams, "accounts", r,
+		append([]stream.ConsumerOption{stream.Leases(w.leases)}, options...)...))(w.t)
+}
+
+// firstShard lets a worker read the first shard to its end, which has one change.
+func (w *world) firstShard() {
+	w.t.Helper()
+	first := w.begin()
+	w.write("a", 1)
+	until(w.t, "the first", func() bool { return w.c.handled() == 1 })
+	w.mu.Lock()
+	w.shards[0].closed = true
+	w.mu.Unlock()
+	until(w.t, "the end of the shard", func() bool { return first.Stats().Shards == 0 })
+	first.leave()
+	<-first.ended
+}
+
+// replace replaces the stream by a new one, with one shard.
+func (w *world) replace() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.former, w.formerARN = w.shards, w.arn
+	w.shards, w.arn = nil, w.arn+"2"
+	w.add("", 0, 1<<32-1).id = "shardId-00000000000000000099-new"
+}
+
 // run starts a worker.
 func (w *world) run(c *stream.Consumer) *process {
 	ctx, cancel := context.WithCancel(w.ctx)

@@ -154,8 +154,7 @@ func testBetween(t *testing.T, list bool) {
 			got = append(got, c.New.Counter)
 			return nil
 		})
-	run(t, kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, svc, "accounts", r,
-		patient(t, stream.Leases(w.leases))...))(t))
+	run(t, w.consumer(r, svc, patient(t)...))
 	last := func() bool { mu.Lock(); defer mu.Unlock(); return len(got) > 0 && got[len(got)-1] == 3 }
 	eventually(t, 8*patience(t), "the last", last)
 	time.Sleep(2 * patience(t))
@@ -174,15 +173,7 @@ func TestListingsBetweenFailOnce(t *testing.T) { testBetween(t, false) }
 func TestFormerStreamsAreFirstAfterAThrottle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	first := w.begin()
-	w.write("a", 1)
-	until(t, "the first", func() bool { return w.c.handled() == 1 })
-	w.mu.Lock()
-	w.shards[0].closed = true
-	w.mu.Unlock()
-	until(t, "the end of the shard", func() bool { return first.Stats().Shards == 0 })
-	first.leave()
-	<-first.ended
+	w.firstShard()
 	// the child of the first shard, in the former stream
 	w.mu.Lock()
 	w.add(w.shards[0].id, 0, 1<<32-1)
@@ -191,10 +182,8 @@ func TestFormerStreamsAreFirstAfterAThrottle(t *testing.T) {
 	w.mu.Lock()
 	former := w.arn
 	w.shards[1].closed = true
-	w.former, w.formerARN = w.shards, w.arn
-	w.shards, w.arn = nil, w.arn+"2"
-	w.add("", 0, 1<<32-1).id = "shardId-00000000000000000099-new"
 	w.mu.Unlock()
+	w.replace()
 	w.write("a", 3)
 	var mu sync.Mutex
 	var got []int
@@ -206,9 +195,13 @@ func TestFormerStreamsAreFirstAfterAThrottle(t *testing.T) {
 			got = append(got, c.New.Counter)
 			return nil
 		})
-	run(t, kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted},
-		failsOnce{w.scripted, false, former, new(sync.Once)}, "accounts", r,
-		patient(t, stream.Leases(w.leases), stream.Discover(2*time.Second))...))(t))
+	run(
+		t,
+		w.consumer(
+			r,
+			failsOnce{w.scripted, false, former, new(sync.Once)},
+			patient(t, stream.Discover(2*time.Second))...),
+	)
 	eventually(t, 8*patience(t), "both", func() bool { mu.Lock(); defer mu.Unlock(); return len(got) >= 2 })
 	mu.Lock()
 	defer mu.Unlock()
@@ -298,12 +291,7 @@ func TestOutagesSendNoWorkerAway(t *testing.T) {
 		r := stream.NewRouter()
 		stream.On(r, kit.Must(mapper.New[kit.Account](kit.Failing{}))(t),
 			func(context.Context, *stream.Change[kit.Account]) error { handled.Add(1); return nil })
-		c := kit.Must(
-			stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, cutStreams{w.scripted, cuts},
-				"accounts", r, patient(t, stream.Leases(w.leases))...),
-		)(
-			t,
-		)
+		c := w.consumer(r, cutStreams{w.scripted, cuts}, patient(t)...)
 		run(t, c)
 	}
 	w.write("a", 1)
@@ -339,8 +327,7 @@ func TestDrivesHoldNoSlotWhileTheyRead(t *testing.T) {
 			return nil
 		})
 	reached := make(chan struct{})
-	c := kit.Must(stream.NewConsumer(describing{client, w.scripted}, limitedReads{w.scripted, reached, new(sync.Once)},
-		"accounts", r, patient(t, stream.Leases(w.leases), stream.Handlers(1))...))(t)
+	c := w.consumer(r, limitedReads{w.scripted, reached, new(sync.Once)}, patient(t, stream.Handlers(1))...)
 	run(t, c)
 	w.write("a", 1)
 	until(t, "the letter", func() bool { return c.Stats().DeadLetters >= 1 })
@@ -447,15 +434,7 @@ func TestOneLostBeatInterruptsNothing(t *testing.T) {
 func TestLateChildrenOfFormerStreamsAreRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	first := w.begin()
-	w.write("a", 1)
-	until(t, "the first", func() bool { return w.c.handled() == 1 })
-	w.mu.Lock()
-	w.shards[0].closed = true
-	w.mu.Unlock()
-	until(t, "the end of the shard", func() bool { return first.Stats().Shards == 0 })
-	first.leave()
-	<-first.ended
+	w.firstShard()
 	w.mu.Lock()
 	w.add(w.shards[0].id, 0, 1<<32-1).hidden = true
 	w.mu.Unlock()
@@ -463,17 +442,14 @@ func TestLateChildrenOfFormerStreamsAreRead(t *testing.T) {
 	w.mu.Lock()
 	child := w.shards[1]
 	child.closed = true
-	w.former, w.formerARN = w.shards, w.arn
-	w.shards, w.arn = nil, w.arn+"2"
-	w.add("", 0, 1<<32-1).id = "shardId-00000000000000000099-new"
 	w.mu.Unlock()
+	w.replace()
 	w.write("a", 3)
 	var handled atomic.Int64
 	r := stream.NewRouter()
 	stream.On(r, kit.Must(mapper.New[kit.Account](kit.Failing{}))(t),
 		func(_ context.Context, c *stream.Change[kit.Account]) error { handled.Add(1); return nil })
-	run(t, kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, w.scripted, "accounts", r,
-		patient(t, stream.Leases(w.leases))...))(t))
+	run(t, w.consumer(r, w.scripted, patient(t)...))
 	until(t, "the new stream", func() bool { return handled.Load() == 1 })
 	w.mu.Lock()
 	child.hidden = false
@@ -501,25 +477,12 @@ func (h hangsFor) DescribeStream(ctx context.Context, in *dynamodbstreams.Descri
 func TestHangingFormerListings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	first := w.begin()
-	w.write("a", 1)
-	until(t, "the first", func() bool { return w.c.handled() == 1 })
-	w.mu.Lock()
-	w.shards[0].closed = true
-	w.mu.Unlock()
-	until(t, "the end of the shard", func() bool { return first.Stats().Shards == 0 })
-	first.leave()
-	<-first.ended
+	w.firstShard()
 	svc := hangsFor{w.scripted, w.arn}
-	w.mu.Lock()
-	w.former, w.formerARN = w.shards, w.arn
-	w.shards, w.arn = nil, w.arn+"2"
-	w.add("", 0, 1<<32-1).id = "shardId-00000000000000000099-new"
-	w.mu.Unlock()
+	w.replace()
 	w.write("a", 2)
 	r := stream.NewRouter()
 	stream.On(r, kit.Must(mapper.New[kit.Account](kit.Failing{}))(t), w.c.handle)
-	run(t, kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, svc, "accounts", r,
-		patient(t, stream.Leases(w.leases))...))(t))
+	run(t, w.consumer(r, svc, patient(t)...))
 	eventually(t, 15*patience(t), "the change of the new stream", func() bool { return w.c.handled() == 2 })
 }

@@ -414,14 +414,9 @@ func TestLettersOfDecoders(t *testing.T) {
 			stream.On(r, kit.Must(mapper.New[refuser](kit.Failing{}))(t),
 				func(context.Context, *stream.Change[refuser]) error { return nil })
 			var last atomic.Value
-			c := kit.Must(
-				stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, w.scripted, "accounts",
-					r, patient(t, stream.Leases(w.leases), stream.OnError(func(err error) {
-						last.Store(fmt.Sprintf("%.300s ... %d bytes", err, len(err.Error())))
-					}))...),
-			)(
-				t,
-			)
+			c := w.consumer(r, w.scripted, patient(t, stream.OnError(func(err error) {
+				last.Store(fmt.Sprintf("%.300s ... %d bytes", err, len(err.Error())))
+			}))...)
 			run(t, c)
 			w.write("a", 1)
 			if !eventually(t, 3*patience(t), "the letter", func() bool { return c.Stats().DeadLetters >= 1 }) {
@@ -548,8 +543,8 @@ func TestRunReturnsAfterTwoFinds(t *testing.T) {
 		client := testengine.Start(t).Client()
 		r := stream.NewRouter()
 		stream.On(r, kit.Must(mapper.New[kit.Account](kit.Failing{}))(t), w.c.handle)
-		c := kit.Must(stream.NewConsumer(describing{client, w.scripted}, w.scripted, "accounts", r, patient(t,
-			stream.Leases(w.leases), stream.MapperOptions(mapper.Observe(p)), stream.OnError(func(error) {}))...))(t)
+		c := w.consumer(r, w.scripted, patient(t,
+			stream.MapperOptions(mapper.Observe(p)), stream.OnError(func(error) {}))...)
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(ctx) }()
 		soon(t, "the shard", func() bool { return c.Stats().Shards == 1 })

@@ -229,8 +229,7 @@ func TestRequestsWithoutAnswersEnd(t *testing.T) {
 	}}
 	router := stream.NewRouter()
 	stream.On(router, kit.Must(mapper.New[kit.Account](kit.Failing{}))(t), w.c.handle)
-	c := kit.Must(stream.NewConsumer(describing{testengine.Start(t).Client(), w.scripted}, hanging, "accounts", router,
-		quick(t, stream.Leases(w.leases))...))(t)
+	c := w.consumer(router, hanging, quick(t)...)
 	w.group.Go(func() { _ = c.Run(w.ctx) })
 	counters := map[string]int{}
 	w.writes(counters, rand.New(rand.NewPCG(1, 1)), 10)
