@@ -5,17 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/itemize/itemize/internal/testing/testengine"
 	"github.com/itemize/itemize/stream"
 )
 
@@ -140,4 +148,206 @@ func TestBeginningsThatCannotSucceed(t *testing.T) {
 			}
 		})
 	}
+}
+
+func answerOf(status int, body string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(body)),
+	}
+}
+
+// "The service does not answer, throttles or fails when the worker begins: reported, and the worker tries again".
+func TestBeginningsSurviveFaults(t *testing.T) {
+	t.Parallel()
+	cancelled := func(reason string) string {
+		return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"Transaction cancelled",` +
+			`"CancellationReasons":[{"Code":"` + reason + `","Message":"x"},{"Code":"None"}]}`
+	}
+	type fault func() (*http.Response, error)
+	faults := map[string]fault{
+		"503 json": func() (*http.Response, error) {
+			return answerOf(
+				503,
+				`{"__type":"com.amazon.coral.service#ServiceUnavailable","message":"unavailable"}`,
+			), nil
+		},
+		"503 html":  func() (*http.Response, error) { return answerOf(503, `<html>Service Unavailable</html>`), nil },
+		"502 empty": func() (*http.Response, error) { return answerOf(502, ``), nil },
+		"500 generic": func() (*http.Response, error) {
+			return answerOf(500, `{"__type":"com.amazon.coral.service#InternalFailure","message":"x"}`), nil
+		},
+		"EPIPE": func() (*http.Response, error) {
+			return nil, &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}
+		},
+		"ENETUNREACH": func() (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}
+		},
+		"DNS temporary": func() (*http.Response, error) {
+			return nil, &net.OpError{
+				Op:  "dial",
+				Net: "tcp",
+				Err: &net.DNSError{Err: "server misbehaving", IsTemporary: true},
+			}
+		},
+		"conflict":   func() (*http.Response, error) { return answerOf(400, cancelled("TransactionConflict")), nil },
+		"throttling": func() (*http.Response, error) { return answerOf(400, cancelled("ThrottlingError")), nil },
+		"provisioned": func() (*http.Response, error) {
+			return answerOf(400, cancelled("ProvisionedThroughputExceeded")), nil
+		},
+	}
+	for name, f := range faults {
+		op := "GetItem"
+		if strings.Contains("conflict throttling provisioned", name) {
+			op = "TransactWriteItems"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			var n atomic.Int64
+			m := w.through(func(q *http.Request, _ string) (*http.Response, error) {
+				if strings.HasSuffix(q.Header.Get("X-Amz-Target"), "."+op) && n.Add(1) <= 2 {
+					return f()
+				}
+				return http.DefaultClient.Do(q)
+			}, nil, w.c.handle)
+			w.write("a", 1)
+			if !eventually(t, 10*failover(t), "the change", func() bool { return w.c.handled() == 1 }) {
+				select {
+				case <-m.ended:
+					t.Errorf("Run has ended: %v", m.err)
+				default:
+				}
+			}
+		})
+	}
+}
+
+// The same, with the SDK's own retryer, whose bucket of retries is empty in an outage.
+func TestBeginningsWithoutRetriesLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var n atomic.Int64
+	do := httpFunc(func(q *http.Request, _ string) (*http.Response, error) {
+		if strings.HasSuffix(q.Header.Get("X-Amz-Target"), ".GetItem") && n.Add(1) <= 12 {
+			return answerOf(500, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"x"}`), nil
+		}
+		return http.DefaultClient.Do(q)
+	})
+	client := dynamodb.New(testengine.Start(t).Client().Options(), func(o *dynamodb.Options) {
+		o.HTTPClient = do
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+			o.RateLimiter = ratelimit.NewTokenRateLimit(20)
+			o.MaxBackoff = time.Millisecond
+		})
+	})
+	m := w.worker(describing{client, w.scripted}, w.scripted, w.c.handle, w.options()...)
+	w.write("a", 1)
+	if !eventually(t, 10*failover(t), "the change", func() bool { return w.c.handled() == 1 }) {
+		select {
+		case <-m.ended:
+			t.Errorf("Run has ended: %v", m.err)
+		default:
+		}
+	}
+}
+
+// A program without credentials, outside of EC2.
+func TestBeginningsWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	client := dynamodb.New(testengine.Start(t).Client().Options(), func(o *dynamodb.Options) {
+		o.Credentials = aws.NewCredentialsCache(
+			aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{}, fmt.Errorf("no EC2 IMDS role found, operation error ec2imds: GetMetadata, %w",
+					&aws.RequestCanceledError{Err: context.DeadlineExceeded})
+			}),
+		)
+		o.Retryer = aws.NopRetryer{}
+	})
+	m := w.worker(client, w.scripted, w.c.handle, w.options()...)
+	select {
+	case <-m.ended:
+		t.Log(m.err)
+	case <-time.After(6 * failover(t)):
+		t.Errorf("Run waits: %v", w.last.Load())
+	}
+}
+
+// Run stops at once when its context ends.
+func TestBeginningsStop(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"DescribeTable", "DescribeStream", "GetItem", "TransactWriteItems", "TransactWriteItems, done", "sleep"} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			in := make(chan struct{}, 1000)
+			hang := func(ctx context.Context, of string) error {
+				if of == op {
+					in <- struct{}{}
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				if op == "sleep" && of == "GetItem" {
+					in <- struct{}{}
+					return io.EOF
+				}
+				return nil
+			}
+			h := &hook{
+				before: func(ctx context.Context, of, _ string) error { return hang(ctx, of) },
+				after:  func(ctx context.Context, of, _ string) error { return hang(ctx, of+", done") },
+			}
+			client := &failsAtFirst{describing{h.client(t), w.scripted}, w.scripted, hang}
+			m := w.worker(
+				client,
+				client,
+				w.c.handle,
+				patient(t, stream.Poll(10*time.Second), stream.Attempts(3, 10*time.Second, 20*time.Second))...)
+			<-in
+			time.Sleep(100 * time.Millisecond)
+			begun := time.Now()
+			m.leave()
+			<-m.ended
+			if d := time.Since(begun); d > 300*time.Millisecond || m.err != nil {
+				t.Errorf("%v %v", d, m.err)
+			}
+		})
+	}
+}
+
+// A second Run of the same consumer in an outage.
+func TestASecondRunInAnOutage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var out atomic.Bool
+	client := &failsAtFirst{
+		describing{(&hook{}).client(t), w.scripted},
+		w.scripted,
+		func(context.Context, string) error {
+			if out.Load() {
+				return io.EOF
+			}
+			return nil
+		},
+	}
+	m := w.worker(client, client, w.c.handle, w.options()...)
+	w.write("a", 1)
+	soon(t, "one", func() bool { s := m.Stats(); return w.c.handled() == 1 && s.Behind == 0 })
+	m.leave()
+	<-m.ended
+	if s := m.Stats(); s.Behind != 1 || s.Shards != 0 {
+		t.Errorf("%+v", s)
+	}
+	out.Store(true)
+	w.write("a", 2)
+	n := w.run(m.Consumer)
+	soon(t, "lag", func() bool { s := n.Stats(); return s.Behind == 1 && s.Lag > failover(t) })
+	out.Store(false)
+	for w.c.handled() < 2 {
+		if s := n.Stats(); s.Behind == 0 && w.c.handled() < 2 {
+			t.Fatalf("%+v", s)
+		}
+	}
+	soon(t, "caught up", func() bool { s := n.Stats(); return s.Behind == 0 && s.Lag == 0 })
 }

@@ -390,10 +390,11 @@ func (c *Consumer) enter(ctx context.Context) (*mapper.Entity[group], error) {
 }
 
 func (c *Consumer) tryToEnter(ctx context.Context) (*mapper.Entity[group], error) {
-	if err := c.begin(ctx); err != nil {
+	arn, err := c.begin(ctx)
+	if err != nil {
 		return nil, err
 	}
-	first := group{From: c.settings.from, Snapshot: c.settings.snapshot}
+	first := group{From: c.settings.from, Snapshot: c.settings.snapshot, Streams: []string{arn}}
 	if first.Snapshot {
 		first.From, first.Models = time.Now().Add(-margin), c.router.models(c.table)
 	}
@@ -406,9 +407,9 @@ func (c *Consumer) tryToEnter(ctx context.Context) (*mapper.Entity[group], error
 	return g, ofLeases(c.settings.leases, err)
 }
 
-// begin returns an error if the program, the table or permissions have to be changed before the stream can be read.
+// begin returns the ARN of the stream, or an error if the program, the table or permissions have to be changed before the stream can be read.
 // Other errors of the stream are those of one moment: the worker survives them.
-func (c *Consumer) begin(ctx context.Context) error {
+func (c *Consumer) begin(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, c.settings.failover)
 	arn, err := c.streamARN(limited)
 	cancel()
@@ -418,13 +419,13 @@ func (c *Consumer) begin(ctx context.Context) error {
 		in := &dynamodbstreams.DescribeStreamInput{StreamArn: &arn, Limit: aws.Int32(1)}
 		_, err = c.streams.DescribeStream(ctx, in)
 		if !errors.As(err, new(*setupError)) {
-			return nil
+			return arn, nil
 		}
 	}
 	if errors.As(err, new(*ViewError)) {
-		return err
+		return "", err
 	}
-	return fmt.Errorf("stream of the table %s: %w", c.table, err)
+	return "", fmt.Errorf("stream of the table %s: %w", c.table, err)
 }
 
 // streamARN returns the ARN of the table's stream.
@@ -467,6 +468,8 @@ type work struct {
 	discovered  chan discovery
 	hurry       chan struct{}
 	group       sync.WaitGroup
+	stopping    atomic.Bool
+	coordinated atomic.Int64 // when the leases and the workers were read, in Unix nanoseconds, 0 for never
 
 	mu   sync.Mutex // of the next four
 	held map[string]*reader
@@ -596,6 +599,7 @@ func (w *work) beatOnce(ctx context.Context, own *mapper.Entity[worker], begun t
 	}
 	own.Value.Beat++
 	own.Value.Failing, own.Value.Away = w.failing(s.failover), away
+	own.Value.Passive = w.stopping.Load() || begun.Sub(time.Unix(0, w.coordinated.Load())) > s.failover
 	_, err := st.workers.Save(limited, own)
 	switch {
 	case err == nil && away: // others take its leases
@@ -648,8 +652,8 @@ func (w *work) fencing(ctx context.Context) {
 	}
 }
 
-// isAway reports whether the worker has left its shards to the others: for a time, or while handlers still run of
-// shards whose leases another worker may have.
+// isAway reports whether the worker has left its shards to the others: for a time, or until the handlers have returned
+// that it has interrupted because another worker may have their leases. It does not wait for those that hang.
 func (w *work) isAway(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -657,11 +661,46 @@ func (w *work) isAway(now time.Time) bool {
 		return true
 	}
 	for _, r := range w.held {
-		if r.isAbandoned() {
+		if r.isAbandoned() && !r.hangs(now) {
 			return true
 		}
 	}
 	return false
+}
+
+// giveUp gives the leases of readers whose handlers hang to the other workers.
+func (w *work) giveUp(ctx context.Context, leases map[string]*mapper.Entity[lease], now time.Time) {
+	for shard, r := range w.held {
+		if e := leases[shard]; e != nil && e.Value.Owner == w.id && r.hangs(now) {
+			e.Value.Owner = ""
+			e.Value.Taken++
+			if _, err := w.c.store.leases.Save(ctx, e); err != nil && !raced(err) {
+				w.reportIn(ctx, fmt.Errorf("give up the shard %s: %w", shard, err))
+			}
+		}
+	}
+}
+
+// noteEnds begins a listing if a shard is done that was not when the last one began: another worker has found its end,
+// or this one has without an answer. Its next shards may have no leases yet.
+func (w *work) noteEnds(leases map[string]*mapper.Entity[lease]) {
+	for shard, e := range leases {
+		if w.last != nil && e.Value.Done && !w.last.done[shard] && !w.finished.After(w.last.begun) {
+			w.finished = time.Now()
+			w.c.stats.unsure()
+			w.listSoon()
+		}
+	}
+}
+
+// readers returns the number of readers that are not cut off.
+func (w *work) readers() (n int) {
+	for _, r := range w.held {
+		if !r.isAbandoned() {
+			n++
+		}
+	}
+	return n
 }
 
 // coordinate watches the other workers, and takes or gives up leases.
@@ -697,6 +736,8 @@ func (w *work) coordinate(ctx context.Context) {
 			return
 		}
 	}
+	w.coordinated.Store(now.UnixNano())
+	w.noteEnds(leases)
 	idle := w.idle(leases, owners) // before a reader gets one of the leases
 	if away && len(alive) == 1 {   // it is the only one
 		w.mu.Lock()
@@ -707,6 +748,7 @@ func (w *work) coordinate(ctx context.Context) {
 		w.count(idle)
 		return
 	}
+	w.giveUp(ctx, leases, now)
 	active, own, free := w.sort(leases, owners)
 	share := (active + len(alive) - 1) / len(alive)
 	for _, r := range w.surplus(leases, share) {
@@ -717,7 +759,7 @@ func (w *work) coordinate(ctx context.Context) {
 		w.take(ctx, l)
 	}
 	for _, l := range free {
-		if len(w.held) >= share || ctx.Err() != nil {
+		if w.readers() >= share || ctx.Err() != nil {
 			break
 		}
 		w.take(ctx, l)
@@ -738,7 +780,7 @@ func (w *work) idle(leases map[string]*mapper.Entity[lease], owners map[string]b
 
 // count notes the shards that no worker reads, this one neither.
 func (w *work) count(idle []string) {
-	if w.last == nil || !w.last.begun.After(w.finished) {
+	if w.last == nil || !w.last.begun.After(w.finished) || len(w.last.failed) > 0 {
 		return // there may be more shards
 	}
 	w.c.stats.waits(slices.DeleteFunc(idle, func(shard string) bool { return w.held[shard] != nil }))
@@ -749,11 +791,12 @@ func (w *work) failing(d time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range w.held {
-		if since := r.failing.Load(); since == 0 || time.Since(time.Unix(0, since)) < d {
+		since := r.failing.Load()
+		if !r.isAbandoned() && (since == 0 || time.Since(time.Unix(0, since)) < d) {
 			return false
 		}
 	}
-	return len(w.held) > 0
+	return w.readers() > 0
 }
 
 // leave releases all shards for a time if none of them could be read for long, and another worker has no such fault. It
@@ -784,7 +827,7 @@ func (w *work) surplus(leases map[string]*mapper.Entity[lease], share int) (out 
 			r.abandon()
 			continue
 		}
-		if r.leaving {
+		if r.leaving || r.isAbandoned() {
 			continue
 		}
 		staying++
@@ -795,9 +838,10 @@ func (w *work) surplus(leases map[string]*mapper.Entity[lease], share int) (out 
 	return out[:max(0, min(len(out), staying-share))]
 }
 
-// alive returns the workers that beat, with this one, and the owners of leases that may live: those workers, and owners
-// whose silence was not watched for long enough. healthy reports whether another worker can read. The silence of a
-// worker begins after the answer that showed its last beat, and ends before the request whose answer shows no other.
+// alive returns the workers that beat and take leases, with this one, and the owners of leases that may live: all that
+// beat, and owners whose silence was not watched for long enough. healthy reports whether another worker can read. The
+// silence of a worker begins after the answer that showed its last beat, and ends before the request whose answer shows
+// no other.
 func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease]) (alive, owners map[string]bool,
 	healthy bool, err error,
 ) {
@@ -819,19 +863,21 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 		return silent
 	}
 	for id, other := range workers {
-		switch {
-		case id == w.id:
-			continue
-		case other.Away:
-			watch(id, -1, w.c.settings.failover) // as an owner without a counter
+		if id == w.id {
 			continue
 		}
 		patience := max(w.c.settings.failover, time.Duration(other.Failover)*time.Millisecond)
-		silent := watch(id, other.Beat, patience)
-		if silent < patience {
+		counter := id
+		if other.Away {
+			watch(id, -1, w.c.settings.failover) // as an owner without a counter
+			counter = "the counter of " + id
+		}
+		silent := watch(counter, other.Beat, patience)
+		if silent < patience && !other.Away && !other.Passive {
 			alive[id] = true
 			healthy = healthy || !other.Failing
-		} else if silent > 10*patience { // no worker watches it any more
+		}
+		if silent > 10*patience { // no worker watches it any more
 			_, err := w.c.store.workers.DeleteByKey(ctx, w.c.store.workers.Key(w.c.store.name, id))
 			w.report(missingIsFine(err))
 		}
@@ -927,6 +973,7 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 
 // stop lets the readers stop, within the grace period. The worker beats in the meantime.
 func (w *work) stop() {
+	w.stopping.Store(true)
 	for _, r := range w.held {
 		r.release()
 	}

@@ -17,8 +17,9 @@ import (
 
 // discovery is a complete listing of the shards of the table's stream, and of former streams that leases belong to.
 type discovery struct {
-	// listed are the shards of the listing, and leased those whose leases were read before it.
-	listed, leased map[string]bool
+	// listed are the shards of the listing, leased those whose leases were read before it, and done those of them that
+	// were done.
+	listed, leased, done map[string]bool
 	// open are the ARNs of streams with a shard that was not done when the leases were read.
 	open map[string]bool
 	// failed are the ARNs of former streams that could not be listed.
@@ -31,6 +32,7 @@ type discovery struct {
 func (w *work) discovering(ctx context.Context) {
 	s := &w.c.settings
 	pause := s.pause()
+	defer w.reportReplaced() // if the answer to its transaction did not come in time
 	for {
 		var d discovery
 		err := guarded(func() (err error) {
@@ -114,7 +116,10 @@ func (w *work) look(ctx context.Context) (found, error) {
 // discover inserts the leases of new shards, and deletes those of trimmed ones. It reads the leases before it lists the
 // shards: a lease that it has read and the listing lacks is that of a trimmed shard (Leases.tla, ReadsThenLists).
 func (w *work) discover(ctx context.Context) (discovery, error) {
-	d := discovery{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, time.Now()}
+	d := discovery{
+		listed: map[string]bool{}, leased: map[string]bool{}, done: map[string]bool{}, open: map[string]bool{},
+		failed: map[string]bool{}, begun: time.Now(),
+	}
 	f, err := w.look(ctx)
 	if err != nil {
 		return d, err
@@ -125,20 +130,21 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 	}
 	leased := map[string]bool{} // streams
 	for shard, e := range f.leases {
-		d.leased[shard] = true
+		d.leased[shard], d.done[shard] = true, e.Value.Done
 		if of := e.Value.Stream; of != "" {
 			arns[of], leased[of] = true, true
 			d.open[of] = d.open[of] || !e.Value.Done
 		}
 	}
-	if arns[f.arn] { // this worker has added it, and did not get the answer
+	var replacement error
+	if arns[f.arn] { // this worker may have added it, and did not get the answer
 		w.reportReplaced()
 	} else if len(arns) > 0 {
 		between, err := w.replaced(ctx, f.arn, arns)
 		if err != nil {
 			return d, err
 		}
-		w.replacement = errReplaced
+		w.replacement, replacement = nil, errReplaced
 		for _, of := range between {
 			arns[of] = true
 		}
@@ -176,6 +182,7 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 			added = append(added, w.leaseOf(of, s))
 		}
 	}
+	w.replacement = replacement
 	if err := w.add(ctx, added, slices.Sorted(maps.Keys(arns))); err != nil {
 		return d, err
 	}
@@ -188,7 +195,7 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 var errReplaced = errors.New("the stream was replaced, and changes in between are lost: make read models again " +
 	"with a new group and WithSnapshot")
 
-// reportReplaced reports that the stream was replaced, once.
+// reportReplaced reports that the stream was replaced: once, or twice if an answer was lost.
 func (w *work) reportReplaced() {
 	w.report(w.replacement)
 	w.replacement = nil

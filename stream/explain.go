@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"syscall"
@@ -34,17 +35,25 @@ func explained(err error) error {
 	}
 	var api smithy.APIError
 	if !errors.As(err, &api) {
-		if strings.Contains(err.Error(), "Missing Region") { // an error without a type of its own
+		switch text := err.Error(); { // errors without types of their own
+		case strings.Contains(text, "Missing Region"):
 			return &setupError{fmt.Errorf("the client has no region: load its configuration with "+
 				"config.LoadDefaultConfig, or set Region: %w", err)}
+		case strings.Contains(text, "get identity: "):
+			return &setupError{fmt.Errorf("the client got no credentials: load its configuration with "+
+				"config.LoadDefaultConfig, and see that it finds some: %w", err)}
 		}
 		return err
 	}
 	switch api.ErrorCode() {
 	case "AccessDeniedException":
 		return &setupError{fmt.Errorf("access is denied: allow the operation in the caller's IAM policy: %w", err)}
-	case "UnrecognizedClientException", "MissingAuthenticationToken", "MissingAuthenticationTokenException",
-		"InvalidSignatureException", "IncompleteSignatureException":
+	case "ExpiredTokenException",
+		"UnrecognizedClientException",
+		"MissingAuthenticationToken",
+		"MissingAuthenticationTokenException",
+		"InvalidSignatureException",
+		"IncompleteSignatureException":
 		return &setupError{fmt.Errorf("the credentials are refused: check them, and the client's Region and "+
 			"endpoint: %w", err)}
 	}
@@ -54,11 +63,23 @@ func explained(err error) error {
 // passing reports an error of the service or the network that passes by itself: no answer in time, a lost one, a
 // throttle, or a fault of the service. An endpoint that cannot be reached may be a wrong one: its error does not pass.
 func passing(err error) bool {
+	if errors.As(err, new(*setupError)) {
+		return false
+	}
+	for _, broken := range []error{
+		io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, syscall.ENETUNREACH,
+	} {
+		if errors.Is(err, broken) {
+			return true
+		}
+	}
 	var timeout net.Error
+	var name *net.DNSError
 	var api smithy.APIError
-	return errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, io.EOF) ||
-		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || request.IsThrottled(err) ||
-		errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer
+	var answer interface{ HTTPStatusCode() int } // of the SDK's errors, 0 without an answer
+	return errors.As(err, &timeout) && timeout.Timeout() || errors.As(err, &name) && name.IsTemporary ||
+		errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusInternalServerError ||
+		errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer || request.IsThrottled(err)
 }
 
 // explaining is a client of streams whose errors have cures.

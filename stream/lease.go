@@ -48,6 +48,8 @@ type (
 		Failing bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 		// Away reports that it reads nothing for a time. DeleteGroup sees that it runs.
 		Away bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
+		// Passive reports that it takes no leases, and has no share: it ends, or cannot read the leases.
+		Passive bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 	}
 	// lease is the position in a shard, and the worker that reads it.
 	lease struct {
@@ -56,7 +58,8 @@ type (
 		Shard string   `ddb:"sk=SHARD#{Shard}"`
 		// Stream is the ARN of the stream, "" for the scan of a snapshot and the drive of dead letters.
 		Stream string `ddb:"sk=SHARD#{Shard}"`
-		// Group is the beginning of the group's ID, and Listed when the shard was found, in Unix seconds.
+		// Group is the beginning of the group's ID. Listed is when the shard was found, or was read without a record so
+		// far, in Unix seconds.
 		Group  string `ddb:"sk=SHARD#{Shard}"`
 		Listed int64  `ddb:"sk=SHARD#{Shard}" dynamodbav:",omitempty"`
 		// Parents are the shards that must be done before.

@@ -46,6 +46,7 @@ type reader struct {
 	leaving           bool // the goroutine of work has released it
 	abandoned         chan struct{}
 	once              sync.Once
+	cutOff            atomic.Int64 // when it was abandoned, in Unix nanoseconds
 
 	after   string // the last record that was handled
 	overdue bool   // it was reported that it was not read for longer than the stream keeps records
@@ -74,7 +75,10 @@ func newReader(w *work, e *mapper.Entity[lease]) *reader {
 
 // abandon ends the reader without a save, because others may have taken its lease.
 func (r *reader) abandon() {
-	r.once.Do(func() { close(r.abandoned) })
+	r.once.Do(func() {
+		r.cutOff.Store(time.Now().UnixNano())
+		close(r.abandoned)
+	})
 	r.interrupt()
 }
 
@@ -85,6 +89,11 @@ func (r *reader) isAbandoned() bool {
 	default:
 		return false
 	}
+}
+
+// hangs reports whether handlers still run a failover time after they were interrupted.
+func (r *reader) hangs(now time.Time) bool {
+	return r.isAbandoned() && now.Sub(time.Unix(0, r.cutOff.Load())) > r.w.c.settings.failover
 }
 
 // run reads until the reader is to stop, its shard ends, or its lease is lost.
@@ -183,7 +192,7 @@ func (r *reader) read() bool {
 			continue
 		}
 		r.failing.Store(0)
-		r.lease.Value.Listed = 0 // it waits no more
+		r.lease.Value.Listed = time.Now().Unix()
 		pause, r.refused, r.again = c.settings.pause(), false, 0
 		all := r.handle(out.Records)
 		<-c.batches
@@ -261,7 +270,10 @@ func (e *TrimmedError) Unwrap() error { return e.Err }
 func (r *reader) open() (iterator *string, deleted bool, err error) {
 	if listed := r.lease.Value.Listed; r.after == "" && listed > 0 && !r.overdue {
 		if r.overdue = time.Since(time.Unix(listed, 0)) > retention; r.overdue {
-			r.trimmed(errors.New("the shard has waited for longer than 24 hours: see why its parent was not done"))
+			r.trimmed(
+				errors.New("the shard was not read for longer than 24 hours: see why its parent was not done, or " +
+					"why no worker was running"),
+			)
 		}
 	}
 	in := &dynamodbstreams.GetShardIteratorInput{

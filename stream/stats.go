@@ -11,8 +11,9 @@ type Stats struct {
 	Shards int
 	// Behind is the number of shards that have not been read to their ends, as far as this worker knows: its own ones,
 	// and those that no worker reads. The scan of a snapshot is one of them. It is 1 or more until the shards are
-	// listed, and while a request fails. If this is the only worker of its group, 0 means that the snapshot is complete
-	// and that all changes are handled that the last reads could find. These reads are one Poll old at most.
+	// listed, and while a request fails. The shards of a worker that has died count after its failover time. If this is
+	// the only worker of its group, 0 means that the snapshot is complete and that all changes are handled that the
+	// last reads could find. These reads are one Poll old at most.
 	Behind int
 	// Lag is the longest time for which changes may have waited in these shards. It is the age of the oldest record
 	// that a handler has now, or the time since the last read to the end of a shard. It grows while requests fail or a
@@ -101,7 +102,14 @@ func (s *stats) of(shard string, f func(*shardStats)) {
 }
 
 func (s *stats) take(shard string) {
-	s.change(func() { s.shards[shard] = &shardStats{at: time.Now()} })
+	s.change(func() {
+		at := s.waiting[shard]
+		if at.IsZero() {
+			at = time.Now()
+		}
+		delete(s.waiting, shard)
+		s.shards[shard] = &shardStats{at: at}
+	})
 }
 func (s *stats) failed()  { s.change(func() { s.counts.Errors++ }) }
 func (s *stats) retried() { s.change(func() { s.counts.Retried++ }) }
