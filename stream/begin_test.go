@@ -161,7 +161,8 @@ func answerOf(status int, body string) *http.Response {
 func TestBeginningsSurviveFaults(t *testing.T) {
 	t.Parallel()
 	cancelled := func(reason string) string {
-		return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"Transaction cancelled",` +
+		return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",` +
+			`"Message":"Transaction cancelled",` +
 			`"CancellationReasons":[{"Code":"` + reason + `","Message":"x"},{"Code":"None"}]}`
 	}
 	type fault func() (*http.Response, error)
@@ -277,7 +278,9 @@ func TestBeginningsWithoutCredentials(t *testing.T) {
 // Run stops at once when its context ends.
 func TestBeginningsStop(t *testing.T) {
 	t.Parallel()
-	for _, op := range []string{"DescribeTable", "DescribeStream", "GetItem", "TransactWriteItems", "TransactWriteItems, done", "sleep"} {
+	for _, op := range []string{
+		"DescribeTable", "DescribeStream", "GetItem", "TransactWriteItems", "TransactWriteItems, done", "sleep",
+	} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

@@ -407,8 +407,8 @@ func (c *Consumer) tryToEnter(ctx context.Context) (*mapper.Entity[group], error
 	return g, ofLeases(c.settings.leases, err)
 }
 
-// begin returns the ARN of the stream, or an error if the program, the table or permissions have to be changed before the stream can be read.
-// Other errors of the stream are those of one moment: the worker survives them.
+// begin returns the ARN of the stream, or an error if the program, the table or permissions have to be changed before
+// the stream can be read. Other errors of the stream are those of one moment: the worker survives them.
 func (c *Consumer) begin(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, c.settings.failover)
 	arn, err := c.streamARN(limited)
@@ -668,8 +668,8 @@ func (w *work) isAway(now time.Time) bool {
 	return false
 }
 
-// giveUp gives the leases of readers whose handlers hang to the other workers.
-func (w *work) giveUp(ctx context.Context, leases map[string]*mapper.Entity[lease], now time.Time) {
+// releaseHanging gives the leases of readers whose handlers hang to the other workers.
+func (w *work) releaseHanging(ctx context.Context, leases map[string]*mapper.Entity[lease], now time.Time) {
 	for shard, r := range w.held {
 		if e := leases[shard]; e != nil && e.Value.Owner == w.id && r.hangs(now) {
 			e.Value.Owner = ""
@@ -748,7 +748,7 @@ func (w *work) coordinate(ctx context.Context) {
 		w.count(idle)
 		return
 	}
-	w.giveUp(ctx, leases, now)
+	w.releaseHanging(ctx, leases, now)
 	active, own, free := w.sort(leases, owners)
 	share := (active + len(alive) - 1) / len(alive)
 	for _, r := range w.surplus(leases, share) {

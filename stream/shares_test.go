@@ -162,7 +162,7 @@ func TestEndsWithLostAnswersAreListed(t *testing.T) {
 }
 
 // Another worker has read a shard to its end, and dies before it lists the next ones.
-func TestEndsThatOthersFoundAreListed(t *testing.T) {
+func TestEndsOfOtherWorkersAreListed(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"kill", "leave"} {
 		t.Run(how, func(t *testing.T) {
