@@ -681,14 +681,24 @@ func (w *work) releaseHanging(ctx context.Context, leases map[string]*mapper.Ent
 	}
 }
 
-// noteEnds begins a listing if a shard is done that was not when the last one began: another worker has found its end,
-// or this one has without an answer. Its next shards may have no leases yet.
+// noteEnds begins a listing if a shard is done that was not when the last one began, and no lease is that of a next
+// shard: the worker that found its end has not listed them, or this one got no answer.
 func (w *work) noteEnds(leases map[string]*mapper.Entity[lease]) {
+	if w.last == nil || w.finished.After(w.last.begun) {
+		return
+	}
+	continued := map[string]bool{}
+	for _, e := range leases {
+		for _, parent := range e.Value.Parents {
+			continued[parent] = true
+		}
+	}
 	for shard, e := range leases {
-		if w.last != nil && e.Value.Done && !w.last.done[shard] && !w.finished.After(w.last.begun) {
+		if e.Value.Done && !w.last.done[shard] && !continued[shard] {
 			w.finished = time.Now()
 			w.c.stats.unsure()
 			w.listSoon()
+			return
 		}
 	}
 }

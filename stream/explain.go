@@ -77,8 +77,10 @@ func passing(err error) bool {
 	var name *net.DNSError
 	var api smithy.APIError
 	var answer interface{ HTTPStatusCode() int } // of the SDK's errors, 0 without an answer
+	if errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusInternalServerError {
+		return answer.HTTPStatusCode() != http.StatusNotImplemented // which an endpoint of something else gives
+	}
 	return errors.As(err, &timeout) && timeout.Timeout() || errors.As(err, &name) && name.IsTemporary ||
-		errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusInternalServerError ||
 		errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer || request.IsThrottled(err)
 }
 
