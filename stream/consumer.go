@@ -653,7 +653,8 @@ func (w *work) fencing(ctx context.Context) {
 }
 
 // isAway reports whether the worker has left its shards to the others: for a time, or until the handlers have returned
-// that it has interrupted because another worker may have their leases. It does not wait for those that hang.
+// that it has interrupted because another worker may have their leases. If it is the only worker, it does not wait for
+// those that hang.
 func (w *work) isAway(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -661,7 +662,7 @@ func (w *work) isAway(now time.Time) bool {
 		return true
 	}
 	for _, r := range w.held {
-		if r.isAbandoned() && !r.hangs(now) {
+		if r.isAbandoned() && !r.excused {
 			return true
 		}
 	}
@@ -669,9 +670,9 @@ func (w *work) isAway(now time.Time) bool {
 }
 
 // releaseHanging gives the leases of readers whose handlers hang to the other workers.
-func (w *work) releaseHanging(ctx context.Context, leases map[string]*mapper.Entity[lease], now time.Time) {
+func (w *work) releaseHanging(ctx context.Context, leases map[string]*mapper.Entity[lease]) {
 	for shard, r := range w.held {
-		if e := leases[shard]; e != nil && e.Value.Owner == w.id && r.hangs(now) {
+		if e := leases[shard]; e != nil && e.Value.Owner == w.id && r.excused {
 			e.Value.Owner = ""
 			e.Value.Taken++
 			if _, err := w.c.store.leases.Save(ctx, e); err != nil && !raced(err) {
@@ -752,13 +753,16 @@ func (w *work) coordinate(ctx context.Context) {
 	if away && len(alive) == 1 {   // it is the only one
 		w.mu.Lock()
 		w.away = time.Time{}
+		for _, r := range w.held {
+			r.excused = r.excused || r.hangs(now)
+		}
 		w.mu.Unlock()
 	}
 	if away || w.leave(healthy) {
 		w.count(idle)
 		return
 	}
-	w.releaseHanging(ctx, leases, now)
+	w.releaseHanging(ctx, leases)
 	active, own, free := w.sort(leases, owners)
 	share := (active + len(alive) - 1) / len(alive)
 	for _, r := range w.surplus(leases, share) {

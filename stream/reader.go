@@ -47,6 +47,7 @@ type reader struct {
 	abandoned         chan struct{}
 	once              sync.Once
 	cutOff            atomic.Int64 // when it was abandoned, in Unix nanoseconds
+	excused           bool         // the worker does not wait for its handlers; under the mutex of work
 
 	after   string // the last record that was handled
 	overdue bool   // it was reported that it was not read for longer than the stream keeps records
