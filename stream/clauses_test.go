@@ -1539,7 +1539,8 @@ func TestRacesOfWorkersAreNoErrors(t *testing.T) {
 					return http.DefaultClient.Do(q)
 				}
 			}
-			a, b := w.through(atOnce(), nil, w.c.handle), w.through(atOnce(), nil, w.c.handle)
+			patiently := stream.Failover(20 * failover(t)) // a slow answer is no error
+			a, b := w.through(atOnce(), nil, w.c.handle, patiently), w.through(atOnce(), nil, w.c.handle, patiently)
 			w.write("a", 1)
 			w.check(map[string]int{"a": 1})
 			time.Sleep(failover(t) / 2)

@@ -71,11 +71,11 @@ func (c *Consumer) Stats() Stats {
 	for _, since := range s.waiting {
 		behind(since)
 	}
-	switch {
-	case s.at.IsZero():
+	if !s.found || time.Since(s.at) > c.settings.failover { // there may be more shards
 		out.Behind = max(out.Behind, 1)
-	case !s.found || time.Since(s.at) > c.settings.failover:
-		behind(s.at)
+		if !s.at.IsZero() {
+			out.Lag = max(out.Lag, time.Since(s.at))
+		}
 	}
 	if !s.newest.IsZero() {
 		out.Last = time.Since(s.newest)
