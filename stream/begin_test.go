@@ -212,14 +212,7 @@ func TestBeginningsSurviveFaults(t *testing.T) {
 				}
 				return http.DefaultClient.Do(q)
 			}, nil, w.c.handle)
-			w.write("a", 1)
-			if !eventually(t, 10*failover(t), "the change", func() bool { return w.c.handled() == 1 }) {
-				select {
-				case <-m.ended:
-					t.Errorf("Run has ended: %v", m.err)
-				default:
-				}
-			}
+			w.handlesOne(m)
 		})
 	}
 }
@@ -243,11 +236,17 @@ func TestBeginningsWithoutRetriesLeft(t *testing.T) {
 		})
 	})
 	m := w.worker(describing{client, w.scripted}, w.scripted, w.c.handle, w.options()...)
+	w.handlesOne(m)
+}
+
+// handlesOne shows that a worker reads the stream.
+func (w *world) handlesOne(m *process) {
+	w.t.Helper()
 	w.write("a", 1)
-	if !eventually(t, 10*failover(t), "the change", func() bool { return w.c.handled() == 1 }) {
+	if !eventually(w.t, 10*failover(w.t), "the change", func() bool { return w.c.handled() == 1 }) {
 		select {
 		case <-m.ended:
-			t.Errorf("Run has ended: %v", m.err)
+			w.t.Errorf("Run has ended: %v", m.err)
 		default:
 		}
 	}

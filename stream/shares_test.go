@@ -29,7 +29,7 @@ func (w *world) shardsOf(n uint32) {
 	w.shards[n-1].high = 1<<32 - 1
 }
 
-// A worker that stops, with one handler that still runs, counts in the shares of the others.
+// A worker that stops has no share, although one of its handlers still runs.
 func TestLeavingWorkersHaveNoShare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -558,7 +558,7 @@ func TestCountersOfWorkersThatDieAwayAreDeleted(t *testing.T) {
 	}
 }
 
-// A worker that beats, and cannot read the leases (a policy without Query), has a share all the same.
+// A worker that beats, and cannot read the leases (a policy without Query), has no share.
 func TestWorkersThatCannotTakeHaveNoShare(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"Query", "Query hangs"} {
