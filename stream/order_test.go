@@ -46,7 +46,8 @@ func TestInOrder(t *testing.T) {
 		busy := map[string]bool{}
 		canceled := false
 		bad := ""
-		inOrder(ctx, workers, keys, func(i, exits int) bool {
+		later := time.Duration(r.IntN(3)) * 5 * time.Millisecond / 2 // 0: as on a machine that is late
+		inOrderAfter(ctx, later, workers, keys, func(i, exits int) bool {
 			now := running.Add(1)
 			defer running.Add(-1)
 			mu.Lock()

@@ -293,6 +293,14 @@ func (r *Router) orderOf(rec *Record) string {
 // keys at most have their turns at the same time. It begins nothing more when the context has ended. If a call has
 // ended its goroutine (runtime.Goexit), it is made again, with the number of such calls.
 func inOrder(ctx context.Context, workers int, keys []string, each func(i, exits int) bool) {
+	inOrderAfter(ctx, 5*time.Millisecond, workers, keys, each)
+}
+
+// inOrderAfter begins as many workers as there are processors. The others begin after a time, because for short calls
+// they would cost more than they save.
+func inOrderAfter(
+	ctx context.Context, d time.Duration, workers int, keys []string, each func(i, exits int) bool,
+) {
 	firsts, next, last := []int(nil), make([]int, len(keys)), make(map[string]int, len(keys))
 	for i, key := range keys {
 		if l, ok := last[key]; ok {
@@ -338,14 +346,16 @@ func inOrder(ctx context.Context, workers int, keys []string, each func(i, exits
 	}
 	workers = min(workers, len(firsts))
 	soon := min(workers, runtime.GOMAXPROCS(0))
-	// The other workers begin when calls take long: for short ones they would cost more than they save.
 	wg.Add(1)
-	more = time.AfterFunc(5*time.Millisecond, func() {
+	ready := make(chan struct{})
+	more = time.AfterFunc(d, func() {
+		<-ready // its workers stop the timer, which has to have its name
 		for range workers - soon {
 			begin(-1, 0)
 		}
 		wg.Done()
 	})
+	close(ready)
 	for range soon {
 		begin(-1, 0)
 	}

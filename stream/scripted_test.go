@@ -2,7 +2,6 @@ package stream_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -357,9 +357,23 @@ func (s *scripted) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecord
 type cut struct {
 	mu   sync.Mutex
 	dead bool
+	// some requests to DynamoDB do not arrive: those of an operation whose bodies have a text
+	operation, text string
 }
 
-var errCut = errors.New("the network is cut")
+var errCut = fmt.Errorf("the network is cut: %w", syscall.ECONNRESET)
+
+func (c *cut) setFor(operation, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.operation, c.text = operation, text
+}
+
+func (c *cut) has(operation, body string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dead || c.operation != "" && operation == c.operation && strings.Contains(body, c.text)
+}
 
 func (c *cut) set(dead bool) {
 	c.mu.Lock()
