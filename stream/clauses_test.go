@@ -1334,13 +1334,13 @@ func TestDrivesOfOtherRecords(t *testing.T) {
 	}, stream.Attempts(1, 1, 1))
 	w.write("a", 1)
 	soon(t, "the letter", func() bool { return m.Stats().DeadLetters >= 1 })
-	w.mu.Lock()
-	number := w.shards[0].records[0].Dynamodb.SequenceNumber
-	w.mu.Unlock()
 	driving.Store(true)
 	other.Store(true)
 	w.mu.Lock()
-	w.shards[0].records[0].Dynamodb.SequenceNumber = aws.String("000000000000000000099")
+	was := w.shards[0].records[0].Dynamodb
+	is := *was
+	is.SequenceNumber = aws.String("000000000000000000099")
+	w.shards[0].records[0].Dynamodb = &is
 	w.mu.Unlock()
 	before := m.Stats().Errors
 	if err := stream.Drive(ctx, client, w.leases, "accounts", "default"); err != nil {
@@ -1351,7 +1351,7 @@ func TestDrivesOfOtherRecords(t *testing.T) {
 		t.Errorf("%d letters, %d calls", n, calls.Load())
 	}
 	w.mu.Lock()
-	w.shards[0].records[0].Dynamodb.SequenceNumber = number
+	w.shards[0].records[0].Dynamodb = was
 	w.mu.Unlock()
 	other.Store(false)
 	w.last.Store("")

@@ -457,7 +457,9 @@ type work struct {
 	values context.Context       // has the values of Run's, and does not end
 	over   chan error
 	// replacement is the report of a replaced stream, until this worker has added the new one; of the same goroutine.
+	// unsure means that the answer to a transaction that adds it was lost.
 	replacement error
+	unsure      bool
 	trouble     map[string]time.Time // when requests for former streams began to fail; of the same goroutine
 	from        time.Time
 	snapshot    bool
@@ -470,6 +472,9 @@ type work struct {
 	group       sync.WaitGroup
 	stopping    atomic.Bool
 	coordinated atomic.Int64 // when the leases and the workers were read, in Unix nanoseconds, 0 for never
+	unlisted    atomic.Bool  // for want of a listing it cannot read some shards that others can
+	untaken     time.Time    // when its takes began to fail, the zero time for not
+	unable      atomic.Int64 // until when it has no share for that, in Unix nanoseconds
 
 	mu   sync.Mutex // of the next four
 	held map[string]*reader
@@ -598,8 +603,8 @@ func (w *work) beatOnce(ctx context.Context, own *mapper.Entity[worker], begun t
 		own = st.workers.New(worker{Name: st.name, ID: w.id, Failover: s.failover.Milliseconds()})
 	}
 	own.Value.Beat++
-	own.Value.Failing, own.Value.Away = w.failing(s.failover), away
-	own.Value.Passive = w.stopping.Load() || begun.Sub(time.Unix(0, w.coordinated.Load())) > s.failover
+	own.Value.Failing, own.Value.Away = w.isDisabled(begun) || w.failing(s.failover), away
+	own.Value.Passive = w.isPassive(begun)
 	_, err := st.workers.Save(limited, own)
 	switch {
 	case err == nil && away: // others take its leases
@@ -652,9 +657,9 @@ func (w *work) fencing(ctx context.Context) {
 	}
 }
 
-// isAway reports whether the worker has left its shards to the others: for a time, or until the handlers have returned
-// that it has interrupted because another worker may have their leases. If it is the only worker, it does not wait for
-// those that hang.
+// isAway reports whether the worker has left its shards to the other workers. It has for a time, or while handlers run
+// that it has interrupted because another worker may have their leases. It does not wait for those that hang. It is
+// away, too, if it reads nothing and cannot give up the leases that it may have.
 func (w *work) isAway(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -662,28 +667,59 @@ func (w *work) isAway(now time.Time) bool {
 		return true
 	}
 	for _, r := range w.held {
-		if r.isAbandoned() && !r.excused {
+		if r.isAbandoned() && !r.hangs(now) {
+			return true
+		}
+	}
+	blind := w.coordinated.Load() != 0 && w.isBlind(now) // before the first time it has no leases
+	return (blind || w.stopping.Load()) && w.readers() == 0
+}
+
+// isBlind reports whether the worker could not read the leases for the failover time.
+func (w *work) isBlind(now time.Time) bool {
+	return now.Sub(time.Unix(0, w.coordinated.Load())) > w.c.settings.failover
+}
+
+// isDisabled reports whether the worker cannot read shards of other workers: it ends, lacks a listing, or could not
+// read or take leases.
+func (w *work) isDisabled(now time.Time) bool {
+	return w.stopping.Load() || w.isBlind(now) || w.unlisted.Load() || now.UnixNano() < w.unable.Load()
+}
+
+// isPassive reports whether the worker has no share, because it cannot read some shards.
+func (w *work) isPassive(now time.Time) bool { return w.isDisabled(now) || w.hanging(now) }
+
+// hanging reports whether handlers of the worker hang.
+func (w *work) hanging(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.held {
+		if r.hangs(now) {
 			return true
 		}
 	}
 	return false
 }
 
-// releaseHanging gives the leases of readers whose handlers hang to the other workers.
-func (w *work) releaseHanging(ctx context.Context, leases map[string]*mapper.Entity[lease]) {
-	for shard, r := range w.held {
-		if e := leases[shard]; e != nil && e.Value.Owner == w.id && r.excused {
-			e.Value.Owner = ""
-			e.Value.Taken++
-			if _, err := w.c.store.leases.Save(ctx, e); err != nil && !raced(err) {
-				w.reportIn(ctx, fmt.Errorf("give up the shard %s: %w", shard, err))
-			}
+// disown gives leases that this worker does not read to the other workers. They are those of handlers that hang. While
+// it stops, they are also those whose takes or last saves had no answer.
+func (w *work) disown(ctx context.Context, leases map[string]*mapper.Entity[lease]) {
+	now := time.Now()
+	for shard, e := range leases {
+		r := w.held[shard]
+		if e.Value.Owner != w.id || e.Value.Done || r == nil && !w.stopping.Load() || r != nil && !r.hangs(now) {
+			continue
+		}
+		e.Value.Owner = ""
+		e.Value.Taken++
+		if _, err := w.c.store.leases.Save(ctx, e); err != nil && !raced(err) {
+			w.reportIn(ctx, fmt.Errorf("give up the shard %s: %w", shard, err))
 		}
 	}
 }
 
 // noteEnds begins a listing if a shard is done that was not when the last one began, and no lease is that of a next
-// shard: the worker that found its end has not listed them, or this one got no answer.
+// shard. The worker that found its end has not listed them, or this one got no answer.
 func (w *work) noteEnds(leases map[string]*mapper.Entity[lease]) {
 	if w.last == nil || w.finished.After(w.last.begun) {
 		return
@@ -714,11 +750,24 @@ func (w *work) readers() (n int) {
 	return n
 }
 
+// sharing returns the number of workers that have a share.
+func sharing(alive map[string]bool) (n int) {
+	for _, shares := range alive {
+		if shares {
+			n++
+		}
+	}
+	return n
+}
+
 // coordinate watches the other workers, and takes or gives up leases.
 func (w *work) coordinate(ctx context.Context) {
 	now := time.Now()
 	for _, r := range w.held {
 		r.watch(now)
+		if r.hangs(now) {
+			r.slots.yield()
+		}
 	}
 	away := w.isAway(now)
 	if w.late(now) && !away {
@@ -749,22 +798,25 @@ func (w *work) coordinate(ctx context.Context) {
 	}
 	w.coordinated.Store(now.UnixNano())
 	w.noteEnds(leases)
+	o := w.orderOf(leases)
+	w.unlisted.Store(w.lacksListing(o))
 	idle := w.idle(leases, owners) // before a reader gets one of the leases
-	if away && len(alive) == 1 {   // it is the only one
+	if away && sharing(alive) == 1 {
 		w.mu.Lock()
 		w.away = time.Time{}
-		for _, r := range w.held {
-			r.excused = r.excused || r.hangs(now)
-		}
 		w.mu.Unlock()
 	}
 	if away || w.leave(healthy) {
 		w.count(idle)
 		return
 	}
-	w.releaseHanging(ctx, leases)
-	active, own, free := w.sort(leases, owners)
-	share := (active + len(alive) - 1) / len(alive)
+	w.disown(ctx, leases)
+	active, own, free := w.sort(o, owners)
+	n := sharing(alive)
+	if n > 1 && w.isPassive(now) {
+		n = len(alive) // what it gives up is taken by a worker with a share
+	}
+	share := (active + n - 1) / n
 	for _, r := range w.surplus(leases, share) {
 		r.leaving = true
 		r.release()
@@ -852,10 +904,10 @@ func (w *work) surplus(leases map[string]*mapper.Entity[lease], share int) (out 
 	return out[:max(0, min(len(out), staying-share))]
 }
 
-// alive returns the workers that beat and take leases, with this one, and the owners of leases that may live: all that
-// beat, and owners whose silence was not watched for long enough. healthy reports whether another worker can read. The
-// silence of a worker begins after the answer that showed its last beat, and ends before the request whose answer shows
-// no other.
+// alive returns the workers that beat, with this one, and whether each has a share. owners are the owners of leases
+// that may live: all that beat, and those whose silence was not watched for long enough. healthy reports whether
+// another worker can read. The silence of a worker begins after the answer that showed its last beat, and ends before
+// the request whose answer shows no other.
 func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease]) (alive, owners map[string]bool,
 	healthy bool, err error,
 ) {
@@ -887,8 +939,8 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 			counter = "the counter of " + id
 		}
 		silent := watch(counter, other.Beat, patience)
-		if silent < patience && !other.Away && !other.Passive {
-			alive[id] = true
+		if silent < patience && !other.Away {
+			alive[id] = !other.Passive
 			healthy = healthy || !other.Failing
 		}
 		if silent > 10*patience { // no worker watches it any more
@@ -912,12 +964,12 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 
 // sort returns the number of leases that are read or can be, those among them that this worker owns without reading
 // them, and those without an owner that may live.
-func (w *work) sort(leases map[string]*mapper.Entity[lease], owners map[string]bool) (active int,
+func (w *work) sort(o *order, owners map[string]bool) (active int,
 	own, free []*mapper.Entity[lease],
 ) {
-	for shard, e := range leases {
+	for shard, e := range o.leases {
 		l := &e.Value
-		if l.Done || w.held[shard] == nil && !owners[l.Owner] && !w.mayRead(l, leases) {
+		if l.Done || w.held[shard] == nil && !owners[l.Owner] && !o.mayRead(l) {
 			continue
 		}
 		active++
@@ -932,27 +984,72 @@ func (w *work) sort(leases map[string]*mapper.Entity[lease], owners map[string]b
 	return active, own, free
 }
 
-// mayRead reports whether the shards before a shard are done: its parents, and all of former streams. A parent
-// without a lease is done if a listing that has the shard, or began when the shard had a lease, lacks the parent: it
-// was trimmed.
-func (w *work) mayRead(l *lease, leases map[string]*mapper.Entity[lease]) bool {
-	for _, parent := range l.Parents {
-		if e := leases[parent]; e != nil && e.Value.Done {
-			continue
-		} else if e != nil || parent == snapshotShard || w.last == nil {
-			return false
-		}
-		if d := w.last; d.failed[l.Stream] || d.listed[parent] || !d.listed[l.Shard] && !d.leased[l.Shard] {
-			return false
+// order says which shards must be done before others: parents, and all shards of former streams.
+type order struct {
+	leases map[string]*mapper.Entity[lease]
+	last   *discovery
+	// undone is the first stream with a lease that is not done, and open the first one with a lease whose last listing
+	// had a shard that was not done. ARNs of a table's streams end with a time. They are "" for none.
+	undone, open string
+}
+
+func (w *work) orderOf(leases map[string]*mapper.Entity[lease]) *order {
+	o := &order{leases: leases, last: w.last}
+	first := func(of *string, arn string) {
+		if *of == "" || arn < *of {
+			*of = arn
 		}
 	}
 	for _, e := range leases {
-		if former := e.Value.Stream; l.Stream != "" && former != "" && former < l.Stream && // ARNs end with a time
-			(w.last == nil || w.last.open[former] || !e.Value.Done) {
+		arn := e.Value.Stream
+		if arn == "" {
+			continue
+		}
+		if !e.Value.Done {
+			first(&o.undone, arn)
+		}
+		if o.last == nil || o.last.open[arn] {
+			first(&o.open, arn)
+		}
+	}
+	return o
+}
+
+// mayRead reports whether the shards before a shard are done: its parents, and all of former streams. A parent
+// without a lease is done if a listing that has the shard, or began when the shard had a lease, lacks the parent: it
+// was trimmed.
+func (o *order) mayRead(l *lease) bool { return !o.waits(l) && o.isListed(l) }
+
+// waits reports whether a lease says that another shard must be done before a shard.
+func (o *order) waits(l *lease) bool {
+	for _, parent := range l.Parents {
+		if e := o.leases[parent]; e != nil && !e.Value.Done || e == nil && parent == snapshotShard {
+			return true
+		}
+	}
+	return o.undone != "" && o.undone < l.Stream
+}
+
+// isListed reports whether the last listing says that no other shard must be done before a shard.
+func (o *order) isListed(l *lease) bool {
+	for _, parent := range l.Parents {
+		if d := o.last; o.leases[parent] == nil && (d == nil || d.failed[l.Stream] || d.listed[parent] ||
+			!d.listed[l.Shard] && !d.leased[l.Shard]) {
 			return false
 		}
 	}
-	return true
+	return o.open == "" || o.open >= l.Stream
+}
+
+// lacksListing reports whether this worker cannot read a shard that others can, because it has no listing, or an old
+// one.
+func (w *work) lacksListing(o *order) bool {
+	for shard, e := range o.leases {
+		if l := &e.Value; !l.Done && w.held[shard] == nil && !o.waits(l) && !o.isListed(l) {
+			return true
+		}
+	}
+	return false
 }
 
 // take takes a lease on the version that was read, and begins to read its shard.
@@ -965,9 +1062,12 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 	if _, err := w.c.store.leases.Save(ctx, e); err != nil {
 		if !raced(err) {
 			w.reportIn(ctx, fmt.Errorf("take the shard %s: %w", e.Value.Shard, err))
+			w.cannotTake(time.Now())
 		}
 		return
 	}
+	w.untaken = time.Time{}
+	w.unable.Store(0)
 	late := w.late(time.Now())
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -985,22 +1085,43 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 	})
 }
 
-// stop lets the readers stop, within the grace period. The worker beats in the meantime.
+// cannotTake leaves the worker without a share for a time when its takes have failed for the failover time.
+func (w *work) cannotTake(now time.Time) {
+	if w.untaken.IsZero() {
+		w.untaken = now
+	}
+	if failover := w.c.settings.failover; now.Sub(w.untaken) > failover {
+		w.unable.Store(now.Add(5 * failover).UnixNano())
+	}
+}
+
+// stop lets the readers stop, within the grace period. The worker beats in the meantime, and gives up leases that it
+// does not read.
 func (w *work) stop() {
+	s := &w.c.settings
 	w.stopping.Store(true)
 	for _, r := range w.held {
 		r.release()
 	}
-	grace := time.After(w.c.settings.grace)
+	grace, tick := time.After(s.grace), time.NewTicker(s.interval)
+	defer tick.Stop()
 	for len(w.held) > 0 {
 		select {
 		case r := <-w.ended:
 			w.forget(r)
 		case <-w.discovered:
+		case <-tick.C:
+			w.safely(w.values, func(ctx context.Context) {
+				ctx, cancel := context.WithTimeout(ctx, s.interval) // the grace period passes in the meantime
+				defer cancel()
+				leases, err := w.c.store.all(ctx, func() {})
+				w.reportIn(ctx, err)
+				w.disown(ctx, leases)
+			})
 		case <-grace:
 			for _, r := range w.held {
 				if since := r.since.Load(); since != 0 {
-					w.report(&SlowError{w.c.table, w.c.settings.group, r.shard, time.Since(time.Unix(0, since))})
+					w.report(&SlowError{w.c.table, s.group, r.shard, time.Since(time.Unix(0, since))})
 				}
 				r.interrupt()
 			}

@@ -144,7 +144,7 @@ func (w *work) discover(ctx context.Context) (discovery, error) {
 		if err != nil {
 			return d, err
 		}
-		w.replacement, replacement = nil, errReplaced
+		replacement = errReplaced
 		for _, of := range between {
 			arns[of] = true
 		}
@@ -198,7 +198,7 @@ var errReplaced = errors.New("the stream was replaced, and changes in between ar
 // reportReplaced reports that the stream was replaced: once, or twice if an answer was lost.
 func (w *work) reportReplaced() {
 	w.report(w.replacement)
-	w.replacement = nil
+	w.replacement, w.unsure = nil, false
 }
 
 // replaced returns the streams of the table between the former ones and the present one.
@@ -298,9 +298,12 @@ func (w *work) add(ctx context.Context, all []lease, arns []string) error {
 		cancel()
 		switch {
 		case raced(err): // another worker was first, or the group was deleted: the next listing finds out
-			w.replacement = nil // the other one reports it
+			if !w.unsure {
+				w.replacement = nil // the other one reports it
+			}
 			return errExists
 		case err != nil:
+			w.unsure = w.replacement != nil // it may still arrive, and refuse the next one
 			return err
 		}
 		w.reportReplaced()

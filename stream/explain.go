@@ -68,6 +68,7 @@ func passing(err error) bool {
 	}
 	for _, broken := range []error{
 		io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, syscall.ENETUNREACH,
+		syscall.EHOSTUNREACH,
 	} {
 		if errors.Is(err, broken) {
 			return true

@@ -216,7 +216,28 @@ func (m *process) fails(t *testing.T, r *rand.Rand) {
 	case 4:
 		m.cut.setFor("UpdateItem", "SHARDS#")
 	}
-	time.AfterFunc(end, func() { m.cut.setFor("", "") })
+	time.AfterFunc(end, func() {
+		if !m.killed.Load() {
+			m.cut.setFor("", "")
+		}
+	})
+}
+
+// breaks lets some requests of a worker fail for ever.
+func (m *process) breaks(r *rand.Rand) {
+	m.killed.Store(true) // so that no earlier outage ends
+	switch r.IntN(5) {
+	case 0:
+		m.cut.set(true)
+	case 1:
+		m.cut.setFor("UpdateItem", "WORKERS#")
+	case 2:
+		m.cut.setFor("Query", "SHARDS#")
+	case 3:
+		m.cut.setFor("UpdateItem", "SHARDS#")
+	case 4:
+		m.cut.setFor("TransactWriteItems", "")
+	}
 }
 
 type cutHTTP struct {
@@ -612,8 +633,9 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 				return w.c.handle(ctx, c)
 			}
 			begin := func() *process {
+				f := failover(t) * time.Duration(2+r.IntN(3)) / 2
 				return w.beginWith(handle, stream.Timeout(10*time.Millisecond), stream.Handlers(1+r.IntN(4)),
-					stream.Batches(1+r.IntN(3)))
+					stream.Batches(1+r.IntN(3)), stream.Interval(f/10), stream.Failover(f))
 			}
 			workers := []*process{begin()}
 			arns := 1
@@ -661,6 +683,9 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 				time.Sleep(time.Duration(r.IntN(30)) * time.Millisecond)
 			}
 			w.show()
+			workers = append(workers, begin())
+			workers[r.IntN(len(workers)-1)].breaks(r) // the other workers, of which one is new, have to read all
+			w.writes(counters, r, 20)
 			w.check(counters)
 			for _, m := range workers {
 				select {

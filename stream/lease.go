@@ -44,11 +44,14 @@ type (
 		Beat int      `ddb:"sk=WORKER#{ID}"`
 
 		Failover int64 `ddb:"sk=WORKER#{ID}"`
-		// Failing reports that it could read none of its shards for a failover time.
+		// Failing reports that it cannot read shards. It ends, or lacks a listing. Or it could not read the leases, or
+		// any of its shards, for a failover time.
 		Failing bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 		// Away reports that it reads nothing for a time. DeleteGroup sees that it runs.
 		Away bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
-		// Passive reports that it takes no leases, and has no share: it ends, or cannot read the leases.
+		// Passive reports that it has no share, because it cannot read some shards: it ends, lacks a listing, cannot
+		// read or take leases, or some of its handlers hang. It reads its shards, and takes those that no other worker
+		// reads.
 		Passive bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 	}
 	// lease is the position in a shard, and the worker that reads it.

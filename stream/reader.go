@@ -47,7 +47,7 @@ type reader struct {
 	abandoned         chan struct{}
 	once              sync.Once
 	cutOff            atomic.Int64 // when it was abandoned, in Unix nanoseconds
-	excused           bool         // the worker does not wait for its handlers; under the mutex of work
+	slots             slots
 
 	after   string // the last record that was handled
 	overdue bool   // it was reported that it was not read for longer than the stream keeps records
@@ -57,6 +57,7 @@ type reader struct {
 	failing atomic.Int64
 	saved   time.Time
 	kept    string // the position that is saved
+	listed  int64  // as in the lease that is saved
 	taken   int    // of the lease
 	// since is when the handlers of an answer began, in Unix nanoseconds, 0 for none. next is how long they may run
 	// until they are reported again.
@@ -67,7 +68,7 @@ type reader struct {
 func newReader(w *work, e *mapper.Entity[lease]) *reader {
 	r := &reader{
 		w: w, shard: e.Value.Shard, lease: e, abandoned: make(chan struct{}), after: e.Value.After, kept: e.Value.After,
-		saved: time.Now(), taken: e.Value.Taken,
+		saved: time.Now(), taken: e.Value.Taken, slots: slots{c: w.c}, listed: e.Value.Listed,
 	}
 	r.handling, r.interrupt = context.WithCancel(w.values)
 	r.reading, r.release = context.WithCancel(r.handling)
@@ -92,7 +93,8 @@ func (r *reader) isAbandoned() bool {
 	}
 }
 
-// hangs reports whether handlers still run a failover time after they were interrupted.
+// hangs reports whether handlers still run a failover time after another worker may have taken the lease. The worker
+// does not wait for them any more.
 func (r *reader) hangs(now time.Time) bool {
 	return r.isAbandoned() && now.Sub(time.Unix(0, r.cutOff.Load())) > r.w.c.settings.failover
 }
@@ -195,8 +197,9 @@ func (r *reader) read() bool {
 		r.failing.Store(0)
 		r.lease.Value.Listed = time.Now().Unix()
 		pause, r.refused, r.again = c.settings.pause(), false, 0
+		r.slots.handles()
 		all := r.handle(out.Records)
-		<-c.batches
+		r.slots.handled()
 		if !all || !r.checkpoint() {
 			return false
 		}
@@ -330,9 +333,14 @@ func (r *reader) recover(iterator *string, err error) *string {
 	return iterator
 }
 
+// listedAgain is how often the lease of a shard without a record so far is saved: its next owner is to learn that it
+// was read. DynamoDB closes most shards before that.
+const listedAgain = retention / 4
+
 // checkpoint saves the position if it is time. It returns false if the lease is lost.
 func (r *reader) checkpoint() bool {
-	if r.after == r.kept || time.Since(r.saved) < r.w.c.settings.interval {
+	unread := r.after == "" && time.Since(time.Unix(r.listed, 0)) > listedAgain
+	if r.after == r.kept && !unread || time.Since(r.saved) < r.w.c.settings.interval {
 		return true
 	}
 	r.lease.Value.After = r.after
@@ -341,7 +349,7 @@ func (r *reader) checkpoint() bool {
 	_, err := r.w.c.store.leases.Save(ctx, r.lease)
 	switch {
 	case err == nil:
-		r.saved, r.kept = time.Now(), r.after
+		r.saved, r.kept, r.listed = time.Now(), r.after, r.lease.Value.Listed
 	case raced(err):
 		r.outcome = lost
 		return false
@@ -557,7 +565,10 @@ func hashOf(rec *Record) string {
 func (r *reader) attempt(call func(context.Context) error) (called bool, err error) {
 	select {
 	case r.w.c.handlers <- struct{}{}:
-		defer func() { <-r.w.c.handlers }()
+		if !r.slots.call() {
+			return false, r.handling.Err()
+		}
+		defer r.slots.returned()
 	case <-r.reading.Done():
 		return false, r.reading.Err()
 	}

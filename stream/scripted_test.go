@@ -346,7 +346,7 @@ func (s *scripted) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecord
 	if in.Limit != nil {
 		end = min(end, at+int(*in.Limit))
 	}
-	out := &dynamodbstreams.GetRecordsOutput{Records: sh.records[at:end]}
+	out := &dynamodbstreams.GetRecordsOutput{Records: slices.Clone(sh.records[at:end])} // tests edit them
 	if !sh.closed || end < len(sh.records) {
 		out.NextShardIterator = aws.String(fmt.Sprintf("%s|%d|%d", sh.id, end, s.epoch))
 	}
@@ -355,10 +355,9 @@ func (s *scripted) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecord
 
 // cut is a client and a service that a test can cut off, as a dead process or a network does: no request arrives then.
 type cut struct {
-	mu   sync.Mutex
-	dead bool
-	// some requests to DynamoDB do not arrive: those of an operation whose bodies have a text
-	operation, text string
+	mu              sync.Mutex
+	dead            bool
+	operation, text string // requests to DynamoDB do not arrive that are of an operation, and have a text
 }
 
 var errCut = fmt.Errorf("the network is cut: %w", syscall.ECONNRESET)
