@@ -473,7 +473,9 @@ type work struct {
 	stopping    atomic.Bool
 	coordinated atomic.Int64 // when the leases and the workers were read, in Unix nanoseconds, 0 for never
 	unlisted    atomic.Bool  // for want of a listing it cannot read some shards that others can
-	untaken     time.Time    // when its takes began to fail, the zero time for not
+	saidAway    atomic.Bool  // the last beat says that it is away, so that others may take its leases
+	untaken     time.Time    // when its takes began to fail
+	untakenLast time.Time    // when the last one failed, the zero time for none
 	unable      atomic.Int64 // until when it has no share for that, in Unix nanoseconds
 
 	mu   sync.Mutex // of the next four
@@ -603,8 +605,11 @@ func (w *work) beatOnce(ctx context.Context, own *mapper.Entity[worker], begun t
 		own = st.workers.New(worker{Name: st.name, ID: w.id, Failover: s.failover.Milliseconds()})
 	}
 	own.Value.Beat++
-	own.Value.Failing, own.Value.Away = w.isDisabled(begun) || w.failing(s.failover), away
+	own.Value.Failing, own.Value.Away = w.isUnable(begun) || w.failing(s.failover), away
 	own.Value.Passive = w.isPassive(begun)
+	if away {
+		w.saidAway.Store(true)
+	}
 	_, err := st.workers.Save(limited, own)
 	switch {
 	case err == nil && away: // others take its leases
@@ -612,6 +617,7 @@ func (w *work) beatOnce(ctx context.Context, own *mapper.Entity[worker], begun t
 		w.mu.Lock()
 		w.beaten = begun
 		w.mu.Unlock()
+		w.saidAway.Store(false)
 	case raced(err): // another worker has deleted it, or an answer was lost
 		own, _ = st.workers.Load(limited, st.workers.Key(st.name, w.id), mapper.Strong())
 	default:
@@ -680,14 +686,15 @@ func (w *work) isBlind(now time.Time) bool {
 	return now.Sub(time.Unix(0, w.coordinated.Load())) > w.c.settings.failover
 }
 
-// isDisabled reports whether the worker cannot read shards of other workers: it ends, lacks a listing, or could not
-// read or take leases.
-func (w *work) isDisabled(now time.Time) bool {
-	return w.stopping.Load() || w.isBlind(now) || w.unlisted.Load() || now.UnixNano() < w.unable.Load()
+// isUnable reports whether the worker cannot take shards of other workers: it ends, or could not read or take leases.
+func (w *work) isUnable(now time.Time) bool {
+	return w.stopping.Load() || w.isBlind(now) || now.UnixNano() < w.unable.Load()
 }
 
 // isPassive reports whether the worker has no share, because it cannot read some shards.
-func (w *work) isPassive(now time.Time) bool { return w.isDisabled(now) || w.hanging(now) }
+func (w *work) isPassive(now time.Time) bool {
+	return w.isUnable(now) || w.unlisted.Load() || w.hanging(now)
+}
 
 // hanging reports whether handlers of the worker hang.
 func (w *work) hanging(now time.Time) bool {
@@ -769,7 +776,7 @@ func (w *work) coordinate(ctx context.Context) {
 			r.slots.yield()
 		}
 	}
-	away := w.isAway(now)
+	away := w.isAway(now) || w.saidAway.Load()
 	if w.late(now) && !away {
 		return // others do not see this worker
 	}
@@ -801,7 +808,7 @@ func (w *work) coordinate(ctx context.Context) {
 	o := w.orderOf(leases)
 	w.unlisted.Store(w.lacksListing(o))
 	idle := w.idle(leases, owners) // before a reader gets one of the leases
-	if away && sharing(alive) == 1 {
+	if away && sharing(alive) == 1 && !healthy {
 		w.mu.Lock()
 		w.away = time.Time{}
 		w.mu.Unlock()
@@ -935,7 +942,7 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 		patience := max(w.c.settings.failover, time.Duration(other.Failover)*time.Millisecond)
 		counter := id
 		if other.Away {
-			watch(id, -1, w.c.settings.failover) // as an owner without a counter
+			watch(id, -1, patience) // as an owner without a counter
 			counter = "the counter of " + id
 		}
 		silent := watch(counter, other.Beat, patience)
@@ -1066,7 +1073,7 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 		}
 		return
 	}
-	w.untaken = time.Time{}
+	w.untakenLast = time.Time{}
 	w.unable.Store(0)
 	late := w.late(time.Now())
 	w.mu.Lock()
@@ -1087,10 +1094,12 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 
 // cannotTake leaves the worker without a share for a time when its takes have failed for the failover time.
 func (w *work) cannotTake(now time.Time) {
-	if w.untaken.IsZero() {
+	failover := w.c.settings.failover
+	if now.Sub(w.untakenLast) > failover { // single failures hours apart are none
 		w.untaken = now
 	}
-	if failover := w.c.settings.failover; now.Sub(w.untaken) > failover {
+	w.untakenLast = now
+	if now.Sub(w.untaken) > failover {
 		w.unable.Store(now.Add(5 * failover).UnixNano())
 	}
 }

@@ -44,8 +44,8 @@ type (
 		Beat int      `ddb:"sk=WORKER#{ID}"`
 
 		Failover int64 `ddb:"sk=WORKER#{ID}"`
-		// Failing reports that it cannot read shards. It ends, or lacks a listing. Or it could not read the leases, or
-		// any of its shards, for a failover time.
+		// Failing reports that it cannot read shards of other workers. It ends. Or it could not read or take leases, or
+		// read any of its shards, for a failover time.
 		Failing bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 		// Away reports that it reads nothing for a time. DeleteGroup sees that it runs.
 		Away bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`

@@ -195,11 +195,14 @@ func (r *reader) read() bool {
 			continue
 		}
 		r.failing.Store(0)
-		r.lease.Value.Listed = time.Now().Unix()
+		listed := time.Now().Unix()
 		pause, r.refused, r.again = c.settings.pause(), false, 0
 		r.slots.handles()
 		all := r.handle(out.Records)
 		r.slots.handled()
+		if all {
+			r.lease.Value.Listed = listed // not before: records that are not handled can be trimmed
+		}
 		if !all || !r.checkpoint() {
 			return false
 		}
