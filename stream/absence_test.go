@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,5 +184,80 @@ func TestUnhandledRecordsThatAreTrimmedAreReported(t *testing.T) {
 	soon(t, "the change", func() bool { return third.Stats().Handled == 1 })
 	if s := third.Stats(); s.Trimmed == 0 {
 		t.Errorf("no report of the first change: %+v", s)
+	}
+}
+
+// Rule 8: a worker owns only what it reads. Saves of a worker fail, so that it can neither give up leases that it does
+// not read nor take them again. It reads other shards, whose positions need no saves. It leaves all to the other worker.
+func TestWorkersThatCannotGiveUpLeave(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		times     time.Duration // the failover time of the other worker
+		operation string        // of the saves that fail, "" for all
+		hangs     bool          // a handler does, so that its lease is to be given up
+		stopping  bool
+	}{
+		{name: "updates", times: 1, operation: "UpdateItem"},
+		{name: "updates, a longer time", times: 8, operation: "UpdateItem"},
+		{name: "all writes", times: 1},
+		{name: "a handler hangs", times: 1, operation: "UpdateItem", hangs: true},
+		{name: "it ends", times: 1, operation: "UpdateItem", stopping: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.shardsOf(8)
+			ids := w.idsOf(8)
+			beats := &denial{operation: "UpdateItem", text: "WORKERS#"}
+			saves := &denial{operation: c.operation, text: "SHARDS#"}
+			in, out := make(chan struct{}, 100), make(chan struct{})
+			defer close(out)
+			do := func(q *http.Request, body string) (*http.Response, error) {
+				if beats.on.Load() {
+					return beats.do(q, body)
+				}
+				if saves.operation == "" && saves.on.Load() && isWrite(q) && strings.Contains(body, saves.text) {
+					return nil, errCut
+				}
+				return saves.do(q, body)
+			}
+			a := w.through(do, nil, func(ctx context.Context, ch *stream.Change[kit.Account]) error {
+				if c.hangs && ch.New.ID == ids[0] {
+					in <- struct{}{}
+					<-out
+					return errors.New("hung")
+				}
+				return w.c.handle(ctx, ch)
+			})
+			soon(t, "all shards", func() bool { return a.Stats().Shards == 8 })
+			if c.hangs {
+				w.write(ids[0], 1)
+				<-in
+				beats.on.Store(true)
+				time.Sleep(failover(t) + failover(t)/2)
+				saves.on.Store(true)
+				beats.on.Store(false)
+			}
+			saves.on.Store(true)
+			f := c.times * failover(t)
+			b := w.through(nil, nil, w.c.handle, stream.Failover(f), stream.Interval(f/15))
+			if c.stopping {
+				soon(t, "B beats", func() bool { return len(w.items("WORKER#")) == 2 })
+				a.leave()
+			}
+			if !eventually(t, 8*failover(t)+3*f, "B has all", func() bool { return b.Stats().Shards == 8 }) {
+				return
+			}
+			for _, id := range ids {
+				w.write(id, 1)
+			}
+			soon(t, "the changes", func() bool { return w.c.handled() == 8 })
+			if c.stopping || c.hangs {
+				return
+			}
+			saves.on.Store(false)
+			eventually(t, 20*f, "A has shards again", func() bool { return a.Stats().Shards >= 3 })
+		})
 	}
 }

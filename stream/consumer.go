@@ -477,6 +477,8 @@ type work struct {
 	untaken     time.Time    // when its takes began to fail
 	untakenLast time.Time    // when the last one failed, the zero time for none
 	unable      atomic.Int64 // until when it has no share for that, in Unix nanoseconds
+	unread      time.Time    // since when it has owned leases that it does not read, the zero time for none
+	stuck       atomic.Bool  // it could not give them up, and leaves all shards to other workers until they have those
 
 	mu   sync.Mutex // of the next four
 	held map[string]*reader
@@ -665,7 +667,7 @@ func (w *work) fencing(ctx context.Context) {
 
 // isAway reports whether the worker has left its shards to the other workers. It has for a time, or while handlers run
 // that it has interrupted because another worker may have their leases. It does not wait for those that hang. It is
-// away, too, if it reads nothing and cannot give up the leases that it may have.
+// away, too, if it cannot give up leases that it does not read.
 func (w *work) isAway(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -678,7 +680,7 @@ func (w *work) isAway(now time.Time) bool {
 		}
 	}
 	blind := w.coordinated.Load() != 0 && w.isBlind(now) // before the first time it has no leases
-	return (blind || w.stopping.Load()) && w.readers() == 0
+	return w.stuck.Load() || (blind || w.stopping.Load()) && w.readers() == 0
 }
 
 // isBlind reports whether the worker could not read the leases for the failover time.
@@ -722,6 +724,31 @@ func (w *work) disown(ctx context.Context, leases map[string]*mapper.Entity[leas
 		if _, err := w.c.store.leases.Save(ctx, e); err != nil && !raced(err) {
 			w.reportIn(ctx, fmt.Errorf("give up the shard %s: %w", shard, err))
 		}
+	}
+}
+
+// noteUnread leaves all shards to other workers if this one has owned leases without reading them for two failover
+// times: it could neither take them again nor give them up.
+func (w *work) noteUnread(leases map[string]*mapper.Entity[lease], healthy bool, now time.Time) {
+	owns := false
+	for shard, e := range leases {
+		r := w.held[shard]
+		owns = owns || e.Value.Owner == w.id && !e.Value.Done && (r == nil || r.hangs(now))
+	}
+	switch {
+	case !owns:
+		w.unread = time.Time{}
+	case w.unread.IsZero():
+		w.unread = now
+	}
+	if long := 2 * w.c.settings.failover; !owns || !healthy || now.Sub(w.unread) < long {
+		w.stuck.Store(false)
+	} else if !w.stuck.Swap(true) {
+		for _, r := range w.held {
+			r.release()
+		}
+		w.report(fmt.Errorf("this worker could not save for %v that it has given up shards: the other workers get all "+
+			"of its shards", long))
 	}
 }
 
@@ -805,6 +832,7 @@ func (w *work) coordinate(ctx context.Context) {
 	}
 	w.coordinated.Store(now.UnixNano())
 	w.noteEnds(leases)
+	w.noteUnread(leases, healthy, now)
 	o := w.orderOf(leases)
 	w.unlisted.Store(w.lacksListing(o))
 	idle := w.idle(leases, owners) // before a reader gets one of the leases
@@ -813,7 +841,7 @@ func (w *work) coordinate(ctx context.Context) {
 		w.away = time.Time{}
 		w.mu.Unlock()
 	}
-	if away || w.leave(healthy) {
+	if away || w.stuck.Load() || w.leave(healthy) {
 		w.count(idle)
 		return
 	}

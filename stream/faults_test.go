@@ -196,47 +196,41 @@ func (w *world) run(c *stream.Consumer) *process {
 	return m
 }
 
-// fails lets requests of a worker fail for some time: all, its beats, its reads of leases, or its saves.
-func (m *process) fails(t *testing.T, r *rand.Rand) {
+// outages are requests of one worker that can fail while the others arrive: beats, reads of leases, saves, reads of
+// shards, and listings last.
+var outages = [][2]string{
+	{"UpdateItem", "WORKERS#"}, {"Query", "SHARDS#"}, {"UpdateItem", "SHARDS#"}, {"GetRecords", ""},
+	{"GetShardIterator", ""}, {"DescribeStream", ""},
+}
+
+// fails lets all requests of a worker fail for some time, or an outage.
+func (m *process) fails(t *testing.T, r *rand.Rand, outages [][2]string) {
 	t.Helper()
 	end := time.Duration(r.Int64N(int64(3 * failover(t))))
-	switch r.IntN(5) {
-	case 0, 1:
+	if r.IntN(2) == 0 {
 		m.cut.set(true)
-		time.AfterFunc(end, func() {
-			if !m.killed.Load() {
-				m.cut.set(false)
-			}
-		})
-		return
-	case 2:
-		m.cut.setFor("UpdateItem", "WORKERS#")
-	case 3:
-		m.cut.setFor("Query", "SHARDS#")
-	case 4:
-		m.cut.setFor("UpdateItem", "SHARDS#")
+	} else {
+		of := outages[r.IntN(len(outages))]
+		m.cut.setFor(of[0], of[1])
 	}
 	time.AfterFunc(end, func() {
 		if !m.killed.Load() {
+			m.cut.set(false)
 			m.cut.setFor("", "")
 		}
 	})
 }
 
-// breaks lets some requests of a worker fail for ever.
-func (m *process) breaks(r *rand.Rand) {
+// breaks lets all requests of a worker fail for ever, or an outage.
+func (m *process) breaks(r *rand.Rand, outages [][2]string) {
 	m.killed.Store(true) // so that no earlier outage ends
-	switch r.IntN(5) {
-	case 0:
-		m.cut.set(true)
-	case 1:
-		m.cut.setFor("UpdateItem", "WORKERS#")
-	case 2:
-		m.cut.setFor("Query", "SHARDS#")
-	case 3:
-		m.cut.setFor("UpdateItem", "SHARDS#")
-	case 4:
+	switch i := r.IntN(len(outages) + 2); {
+	case i < len(outages):
+		m.cut.setFor(outages[i][0], outages[i][1])
+	case i == len(outages):
 		m.cut.setFor("TransactWriteItems", "")
+	default:
+		m.cut.set(true)
 	}
 }
 
@@ -570,6 +564,43 @@ func (s *spending) get() (wcu, rcu float64, reads int) {
 	return s.wcu, s.rcu, s.reads
 }
 
+// calls are the handlers that run.
+type calls struct {
+	t       *testing.T
+	mu      sync.Mutex
+	running map[string][]*call // by the account
+}
+
+type call struct {
+	ctx  context.Context
+	over atomic.Bool
+}
+
+// begin notes that a handler of an account runs until the function that it returns is called. Two of one account run
+// at the same time only if the context of one of them has ended.
+func (c *calls) begin(ctx context.Context, account string) (end func()) {
+	own := &call{ctx: ctx}
+	c.mu.Lock()
+	others := c.running[account]
+	c.running[account] = append(slices.Clone(others), own)
+	c.mu.Unlock()
+	for _, o := range others {
+		for n := 0; ctx.Err() == nil && o.ctx.Err() == nil && !o.over.Load(); n++ {
+			if n == 40 {
+				c.t.Errorf("two handlers of the account %s run", account)
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	return func() {
+		own.over.Store(true)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.running[account] = slices.DeleteFunc(slices.Clone(c.running[account]), func(o *call) bool { return o == own })
+	}
+}
+
 // Random schedules have splits, expired iterators, failing requests, and workers that come, go, die, and are cut off
 // for a while. Each change is handled, those of an account in their order.
 func TestRandomSchedulesOfStreams(t *testing.T) {
@@ -609,8 +640,19 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 				defer mu.Unlock()
 				return faults.IntN(n)
 			}
+			calls := &calls{t: t, running: map[string][]*call{}}
+			patient := r.IntN(2) == 0 // contexts of handlers end only if others may have the lease
 			handle := func(ctx context.Context, c *stream.Change[kit.Account]) error {
-				switch draw(20) {
+				id := "deleted"
+				if c.New != nil {
+					id = c.New.ID
+				}
+				defer calls.begin(ctx, id)()
+				kind := draw(20)
+				if patient && kind == 3 {
+					kind = 0
+				}
+				switch kind {
 				case 0:
 					return errors.New("refused")
 				case 1:
@@ -625,17 +667,34 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 					runtime.Goexit()
 				}
 				if draw(60) == 0 { // it hangs, and does not see that its context ends
-					time.Sleep(time.Duration(draw(int(3 * failover(t)))))
+					most := 3 * failover(t)
+					if draw(8) == 0 {
+						most *= 3
+					}
+					time.Sleep(time.Duration(draw(int(most))))
 					if ctx.Err() != nil {
 						return ctx.Err()
 					}
 				}
 				return w.c.handle(ctx, c)
 			}
+			outages, differ := outages, r.IntN(3) == 0
+			if replaces {
+				outages = outages[:len(outages)-1]
+			}
 			begin := func() *process {
 				f := failover(t) * time.Duration(2+r.IntN(3)) / 2
-				return w.beginWith(handle, stream.Timeout(10*time.Millisecond), stream.Handlers(1+r.IntN(4)),
-					stream.Batches(1+r.IntN(3)), stream.Interval(f/10), stream.Failover(f))
+				if differ && r.IntN(3) == 0 {
+					f = 8 * failover(t)
+				}
+				options := []stream.ConsumerOption{
+					stream.Handlers(1 + r.IntN(4)), stream.Batches(1 + r.IntN(3)), stream.Interval(f / 10),
+					stream.Failover(f),
+				}
+				if !patient {
+					options = append(options, stream.Timeout(10*time.Millisecond))
+				}
+				return w.beginWith(handle, options...)
 			}
 			workers := []*process{begin()}
 			arns := 1
@@ -663,7 +722,7 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 					m.leave()
 					workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), begin())
 				case 6:
-					m.fails(t, r)
+					m.fails(t, r, outages)
 				case 7:
 					_ = stream.Drive(w.ctx, testengine.Start(t).Client(), w.leases, "accounts", "default")
 				case 8:
@@ -675,7 +734,7 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 				case 9: // a worker begins in an outage
 					m.leave()
 					n := begin()
-					n.fails(t, r)
+					n.fails(t, r, outages)
 					workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), n)
 				default:
 					w.writes(counters, r, 1+r.IntN(20))
@@ -683,8 +742,10 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 				time.Sleep(time.Duration(r.IntN(30)) * time.Millisecond)
 			}
 			w.show()
-			workers = append(workers, begin())
-			workers[r.IntN(len(workers)-1)].breaks(r) // the other workers, of which one is new, have to read all
+			if len(workers) == 1 || r.IntN(2) == 0 {
+				workers = append(workers, begin())
+			}
+			workers[r.IntN(len(workers)-1)].breaks(r, outages) // the other workers have to read all
 			w.writes(counters, r, 20)
 			w.check(counters)
 			for _, m := range workers {

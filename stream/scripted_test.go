@@ -357,7 +357,7 @@ func (s *scripted) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecord
 type cut struct {
 	mu              sync.Mutex
 	dead            bool
-	operation, text string // requests to DynamoDB do not arrive that are of an operation, and have a text
+	operation, text string // requests do not arrive that are of an operation, and have a text
 }
 
 var errCut = fmt.Errorf("the network is cut: %w", syscall.ECONNRESET)
@@ -395,7 +395,7 @@ type cutStreams struct {
 func (c cutStreams) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput,
 	o ...func(*dynamodbstreams.Options),
 ) (*dynamodbstreams.DescribeStreamOutput, error) {
-	if c.is() {
+	if c.has("DescribeStream", "") {
 		return nil, errCut
 	}
 	return c.Streams.DescribeStream(ctx, in, o...)
@@ -404,7 +404,7 @@ func (c cutStreams) DescribeStream(ctx context.Context, in *dynamodbstreams.Desc
 func (c cutStreams) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput,
 	o ...func(*dynamodbstreams.Options),
 ) (*dynamodbstreams.GetShardIteratorOutput, error) {
-	if c.is() {
+	if c.has("GetShardIterator", "") {
 		return nil, errCut
 	}
 	return c.Streams.GetShardIterator(ctx, in, o...)
@@ -413,7 +413,7 @@ func (c cutStreams) GetShardIterator(ctx context.Context, in *dynamodbstreams.Ge
 func (c cutStreams) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput,
 	o ...func(*dynamodbstreams.Options),
 ) (*dynamodbstreams.GetRecordsOutput, error) {
-	if c.is() {
+	if c.has("GetRecords", "") {
 		return nil, errCut
 	}
 	return c.Streams.GetRecords(ctx, in, o...)
