@@ -187,8 +187,8 @@ func TestUnhandledRecordsThatAreTrimmedAreReported(t *testing.T) {
 	}
 }
 
-// Rule 8: a worker owns only what it reads. Saves of a worker fail, so that it can neither give up leases that it does
-// not read nor take them again. It reads other shards, whose positions need no saves. It leaves all to the other worker.
+// Rule 8: a worker owns only what it reads. Its saves fail, so that it can neither give up leases that it does not read
+// nor take them again. It reads other shards, which need no saves. It leaves all of them to the other worker.
 func TestWorkersThatCannotGiveUpLeave(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -260,4 +260,61 @@ func TestWorkersThatCannotGiveUpLeave(t *testing.T) {
 			eventually(t, 20*f, "A has shards again", func() bool { return a.Stats().Shards >= 3 })
 		})
 	}
+}
+
+// Rule 8: a worker cannot open shards, and reads those that it has opened. Another worker reads new ones.
+func TestShardsThatOneWorkerCannotOpen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shardsOf(8)
+	c := &cut{}
+	a := w.through(nil, cutStreams{w.scripted, c}, w.c.handle)
+	soon(t, "all shards", func() bool { return a.Stats().Shards == 8 })
+	b := w.begin()
+	soon(t, "four shards each", func() bool { return a.Stats().Shards == 4 && b.Stats().Shards == 4 })
+	c.setFor("GetShardIterator", "")
+	for range 4 {
+		w.split(0, false)
+	}
+	ids := map[string]int{}
+	for i := range 40 {
+		id := fmt.Sprint("x", i)
+		ids[id] = 1
+		w.write(id, 1)
+	}
+	eventually(t, 8*failover(t), "all changes", func() bool { return w.c.handled() == len(ids) })
+}
+
+// No worker can read one of the shards. They pass it to each other, and nothing else moves.
+func TestShardsThatNoWorkerCanOpen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shardsOf(8)
+	broken, id := w.shards[3].id, w.idsOf(8)[3]
+	a, b := w.begin(), w.begin()
+	soon(t, "four shards each", func() bool { return a.Stats().Shards == 4 && b.Stats().Shards == 4 })
+	var off atomic.Bool
+	off.Store(true)
+	w.mu.Lock()
+	w.fail = func(operation, shard string) error {
+		if off.Load() && strings.HasPrefix(operation, "Get") && shard == broken {
+			return errCut
+		}
+		return nil
+	}
+	w.mu.Unlock()
+	before := w.values("SHARD#", "Taken")
+	w.write(id, 1)
+	time.Sleep(20 * failover(t))
+	moved := 0
+	for i, taken := range w.values("SHARD#", "Taken") {
+		if taken != before[i] {
+			moved++
+		}
+	}
+	if moved != 1 {
+		t.Errorf("%d shards moved, want that one", moved)
+	}
+	off.Store(false)
+	eventually(t, 4*failover(t), "the change", func() bool { return w.c.handled() == 1 })
 }

@@ -372,7 +372,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		short: g.Value.short(), values: context.WithoutCancel(ctx),
 		over: make(chan error, 1), trouble: map[string]time.Time{},
 		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery),
-		hurry: make(chan struct{}, 1),
+		hurry: make(chan struct{}, 1), refused: map[string]time.Time{},
 	}
 	return w.run(ctx)
 }
@@ -477,8 +477,12 @@ type work struct {
 	untaken     time.Time    // when its takes began to fail
 	untakenLast time.Time    // when the last one failed, the zero time for none
 	unable      atomic.Int64 // until when it has no share for that, in Unix nanoseconds
-	unread      time.Time    // since when it has owned leases that it does not read, the zero time for none
-	stuck       atomic.Bool  // it could not give them up, and leaves all shards to other workers until they have those
+	// refused are shards that it could not read, and until when it does not take them. It has no share until excluded,
+	// in Unix nanoseconds.
+	refused  map[string]time.Time
+	excluded atomic.Int64
+	unread   time.Time   // since when it has owned leases that it does not read, the zero time for none
+	stuck    atomic.Bool // it could not give them up, and leaves all shards to other workers until they have those
 
 	mu   sync.Mutex // of the next four
 	held map[string]*reader
@@ -695,7 +699,7 @@ func (w *work) isUnable(now time.Time) bool {
 
 // isPassive reports whether the worker has no share, because it cannot read some shards.
 func (w *work) isPassive(now time.Time) bool {
-	return w.isUnable(now) || w.unlisted.Load() || w.hanging(now)
+	return w.isUnable(now) || w.unlisted.Load() || w.hanging(now) || now.UnixNano() < w.excluded.Load()
 }
 
 // hanging reports whether handlers of the worker hang.
@@ -846,6 +850,7 @@ func (w *work) coordinate(ctx context.Context) {
 		return
 	}
 	w.disown(ctx, leases)
+	w.refuse(healthy, now)
 	active, own, free := w.sort(o, owners)
 	n := sharing(alive)
 	if n > 1 && w.isPassive(now) {
@@ -863,7 +868,9 @@ func (w *work) coordinate(ctx context.Context) {
 		if w.readers() >= share || ctx.Err() != nil {
 			break
 		}
-		w.take(ctx, l)
+		if w.refused[l.Value.Shard].IsZero() {
+			w.take(ctx, l)
+		}
 	}
 	w.count(idle)
 }
@@ -917,6 +924,28 @@ func (w *work) leave(healthy bool) bool {
 	w.report(fmt.Errorf("this worker could not read its shards for %v: the other workers have them for %v", 2*failover,
 		pause.Round(time.Second)))
 	return true
+}
+
+// refuse gives up shards that could not be read for long, while this worker reads other ones, if another worker can
+// read. It does not take them for a time.
+func (w *work) refuse(healthy bool, now time.Time) {
+	failover := w.c.settings.failover
+	for shard, until := range w.refused {
+		if !healthy || now.After(until) {
+			delete(w.refused, shard)
+		}
+	}
+	for shard, r := range w.held {
+		since := r.failing.Load()
+		if !healthy || r.leaving || since == 0 || now.Sub(time.Unix(0, since)) < 2*failover {
+			continue
+		}
+		r.leaving = true
+		r.release()
+		w.refused[shard] = now.Add(3*failover + jitter(2*failover))
+		w.excluded.Store(w.refused[shard].UnixNano())
+		w.report(fmt.Errorf("the shard %s could not be read for %v: another worker gets it", shard, 2*failover))
+	}
 }
 
 // surplus abandons readers whose leases another worker has taken, and returns those that are more than the share.

@@ -197,10 +197,10 @@ func (w *world) run(c *stream.Consumer) *process {
 }
 
 // outages are requests of one worker that can fail while the others arrive: beats, reads of leases, saves, reads of
-// shards, and listings last.
+// all shards and of some, and listings last.
 var outages = [][2]string{
 	{"UpdateItem", "WORKERS#"}, {"Query", "SHARDS#"}, {"UpdateItem", "SHARDS#"}, {"GetRecords", ""},
-	{"GetShardIterator", ""}, {"DescribeStream", ""},
+	{"GetRecords", "-0"}, {"GetShardIterator", ""}, {"DescribeStream", ""},
 }
 
 // fails lets all requests of a worker fail for some time, or an outage.

@@ -50,8 +50,8 @@ type (
 		// Away reports that it reads nothing for a time. DeleteGroup sees that it runs.
 		Away bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 		// Passive reports that it has no share, because it cannot read some shards: it ends, lacks a listing, cannot
-		// read or take leases, or some of its handlers hang. It reads its shards, and takes those that no other worker
-		// reads.
+		// read or take leases or read a shard, or some of its handlers hang. It reads its shards, and takes those that no
+		// other worker reads.
 		Passive bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 	}
 	// lease is the position in a shard, and the worker that reads it.

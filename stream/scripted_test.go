@@ -404,7 +404,7 @@ func (c cutStreams) DescribeStream(ctx context.Context, in *dynamodbstreams.Desc
 func (c cutStreams) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput,
 	o ...func(*dynamodbstreams.Options),
 ) (*dynamodbstreams.GetShardIteratorOutput, error) {
-	if c.has("GetShardIterator", "") {
+	if c.has("GetShardIterator", *in.ShardId) {
 		return nil, errCut
 	}
 	return c.Streams.GetShardIterator(ctx, in, o...)
@@ -413,7 +413,7 @@ func (c cutStreams) GetShardIterator(ctx context.Context, in *dynamodbstreams.Ge
 func (c cutStreams) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput,
 	o ...func(*dynamodbstreams.Options),
 ) (*dynamodbstreams.GetRecordsOutput, error) {
-	if c.has("GetRecords", "") {
+	if c.has("GetRecords", *in.ShardIterator) {
 		return nil, errCut
 	}
 	return c.Streams.GetRecords(ctx, in, o...)
