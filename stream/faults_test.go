@@ -102,6 +102,7 @@ type process struct {
 	kill, leave func()
 	cut         *cut
 	killed      atomic.Bool
+	failover    time.Duration
 	err         error
 	ended       chan struct{}
 }
@@ -204,9 +205,8 @@ var outages = [][2]string{
 }
 
 // fails lets all requests of a worker fail for some time, or an outage.
-func (m *process) fails(t *testing.T, r *rand.Rand, outages [][2]string) {
-	t.Helper()
-	end := time.Duration(r.Int64N(int64(3 * failover(t))))
+func (m *process) fails(r *rand.Rand, outages [][2]string) {
+	end := time.Duration(r.Int64N(int64(3 * m.failover)))
 	if r.IntN(2) == 0 {
 		m.cut.set(true)
 	} else {
@@ -607,160 +607,179 @@ func TestRandomSchedulesOfStreams(t *testing.T) {
 	t.Parallel()
 	seed := draws.Seed(t)
 	end := time.Now().Add(draws.For(3*time.Second, 30*time.Second, 10*time.Minute))
-	n, again := 0, 0
-	for ; n == 0 || time.Now().Before(end); n++ {
-		seed := seed + uint64(n)
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			w := newWorld(t)
-			r := rand.New(rand.NewPCG(seed, 70))
-			var mu sync.Mutex
-			faults := rand.New(rand.NewPCG(seed, 71))
-			w.page = 1 + r.IntN(4)
-			// Listings of streams that are replaced do not fail: a former stream would be left out after some failures.
-			replaces := r.IntN(2) == 0
-			w.fail = func(operation, _ string) error {
-				mu.Lock()
-				defer mu.Unlock()
-				fails := strings.HasPrefix(operation, "Get") || !replaces && operation != "DescribeTable"
-				if fails && faults.IntN(20) == 0 {
-					return errors.New("connection reset")
-				}
-				return nil
+	n, again := uint64(0), atomic.Int64{}
+	for n == 0 || time.Now().Before(end) {
+		t.Run("four", func(t *testing.T) { // they wait most of the time
+			for range 4 {
+				seed := seed + n
+				n++
+				t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+					t.Parallel()
+					again.Add(int64(randomSchedule(t, seed)))
+				})
 			}
-			w.unsteady = func() fate {
-				mu.Lock()
-				defer mu.Unlock()
-				if w.ctx.Err() != nil || faults.IntN(25) > 0 {
-					return arrives
-				}
-				return fate(1 + faults.IntN(4))
-			}
-			draw := func(n int) int {
-				mu.Lock()
-				defer mu.Unlock()
-				return faults.IntN(n)
-			}
-			calls := &calls{t: t, running: map[string][]*call{}}
-			patient := r.IntN(2) == 0 // contexts of handlers end only if others may have the lease
-			handle := func(ctx context.Context, c *stream.Change[kit.Account]) error {
-				id := "deleted"
-				if c.New != nil {
-					id = c.New.ID
-				}
-				defer calls.begin(ctx, id)()
-				kind := draw(20)
-				if patient && kind == 3 {
-					kind = 0
-				}
-				switch kind {
-				case 0:
-					return errors.New("refused")
-				case 1:
-					panic("refused")
-				case 2:
-					runtime.Goexit()
-				case 3:
-					<-ctx.Done()
-					return ctx.Err()
-				case 4:
-					_ = w.c.handle(ctx, c)
-					runtime.Goexit()
-				}
-				if draw(60) == 0 { // it hangs, and does not see that its context ends
-					most := 3 * failover(t)
-					if draw(8) == 0 {
-						most *= 3
-					}
-					time.Sleep(time.Duration(draw(int(most))))
-					if ctx.Err() != nil {
-						return ctx.Err()
-					}
-				}
-				return w.c.handle(ctx, c)
-			}
-			outages, differ := outages, r.IntN(3) == 0
-			if replaces {
-				outages = outages[:len(outages)-1]
-			}
-			begin := func() *process {
-				f := failover(t) * time.Duration(2+r.IntN(3)) / 2
-				if differ && r.IntN(3) == 0 {
-					f = 8 * failover(t)
-				}
-				options := []stream.ConsumerOption{
-					stream.Handlers(1 + r.IntN(4)), stream.Batches(1 + r.IntN(3)), stream.Interval(f / 10),
-					stream.Failover(f),
-				}
-				if !patient {
-					options = append(options, stream.Timeout(10*time.Millisecond))
-				}
-				return w.beginWith(handle, options...)
-			}
-			workers := []*process{begin()}
-			arns := 1
-			counters := map[string]int{}
-			for range 40 {
-				m := workers[r.IntN(len(workers))]
-				switch r.IntN(13) {
-				case 0:
-					w.mu.Lock()
-					old := len(w.shards)
-					w.mu.Unlock()
-					w.splitNamed(r.IntN(8), r.IntN(2) == 0, old, arns)
-				case 1:
-					w.show()
-				case 2:
-					w.expire()
-				case 3:
-					if len(workers) < 4 {
-						workers = append(workers, begin())
-					}
-				case 4:
-					m.kill()
-					workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), begin())
-				case 5:
-					m.leave()
-					workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), begin())
-				case 6:
-					m.fails(t, r, outages)
-				case 7:
-					_ = stream.Drive(w.ctx, testengine.Start(t).Client(), w.leases, "accounts", "default")
-				case 8:
-					if replaces && arns < 8 && w.c.handled() > 0 {
-						arns++
-						w.show()
-						w.replaceStream(arns)
-					}
-				case 9: // a worker begins in an outage
-					m.leave()
-					n := begin()
-					n.fails(t, r, outages)
-					workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), n)
-				default:
-					w.writes(counters, r, 1+r.IntN(20))
-				}
-				time.Sleep(time.Duration(r.IntN(30)) * time.Millisecond)
-			}
-			w.show()
-			if len(workers) == 1 || r.IntN(2) == 0 {
-				workers = append(workers, begin())
-			}
-			workers[r.IntN(len(workers)-1)].breaks(r, outages) // the other workers have to read all
-			w.writes(counters, r, 20)
-			w.check(counters)
-			for _, m := range workers {
-				select {
-				case <-m.ended:
-					t.Errorf("a worker has ended: %v", m.err)
-				default:
-				}
-			}
-			w.c.mu.Lock()
-			for _, k := range w.c.times {
-				again += k - 1
-			}
-			w.c.mu.Unlock()
 		})
 	}
-	t.Logf("%d schedules, %d changes handled again", n, again)
+	t.Logf("%d schedules, %d changes handled again", n, again.Load())
+}
+
+// randomSchedule returns the number of changes that were handled again.
+func randomSchedule(t *testing.T, seed uint64) (again int) {
+	t.Helper()
+	w := newWorld(t)
+	r := rand.New(rand.NewPCG(seed, 70))
+	var mu sync.Mutex
+	faults := rand.New(rand.NewPCG(seed, 71))
+	w.page = 1 + r.IntN(4)
+	// Listings of streams that are replaced do not fail: a former stream would be left out after some failures.
+	replaces := r.IntN(2) == 0
+	w.fail = func(operation, _ string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		fails := strings.HasPrefix(operation, "Get") || !replaces && operation != "DescribeTable"
+		if fails && faults.IntN(20) == 0 {
+			return errors.New("connection reset")
+		}
+		return nil
+	}
+	w.unsteady = func() fate {
+		mu.Lock()
+		defer mu.Unlock()
+		if w.ctx.Err() != nil || faults.IntN(25) > 0 {
+			return arrives
+		}
+		return fate(1 + faults.IntN(4))
+	}
+	draw := func(n int) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return faults.IntN(n)
+	}
+	calls := &calls{t: t, running: map[string][]*call{}}
+	patient := r.IntN(2) == 0 // contexts of handlers end only if others may have the lease
+	handle := func(ctx context.Context, c *stream.Change[kit.Account]) error {
+		id := "deleted"
+		if c.New != nil {
+			id = c.New.ID
+		}
+		defer calls.begin(ctx, id)()
+		kind := draw(20)
+		if patient && kind == 3 {
+			kind = 0
+		}
+		switch kind {
+		case 0:
+			return errors.New("refused")
+		case 1:
+			panic("refused")
+		case 2:
+			runtime.Goexit()
+		case 3:
+			<-ctx.Done()
+			return ctx.Err()
+		case 4:
+			_ = w.c.handle(ctx, c)
+			runtime.Goexit()
+		}
+		if draw(60) == 0 { // it hangs, and does not see that its context ends
+			most := 3 * failover(t)
+			if draw(8) == 0 {
+				most *= 3
+			}
+			time.Sleep(time.Duration(draw(int(most))))
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		return w.c.handle(ctx, c)
+	}
+	outages, differ := outages, r.IntN(3) == 0
+	if replaces {
+		outages = outages[:len(outages)-1]
+	}
+	begin := func() *process {
+		f := failover(t) * time.Duration(2+r.IntN(3)) / 2
+		if differ && r.IntN(3) == 0 {
+			f = 8 * failover(t)
+		}
+		options := []stream.ConsumerOption{
+			stream.Handlers(1 + r.IntN(4)), stream.Batches(1 + r.IntN(3)), stream.Interval(f / 10),
+			stream.Failover(f),
+		}
+		if !patient {
+			options = append(options, stream.Timeout(10*time.Millisecond))
+		}
+		m := w.beginWith(handle, options...)
+		m.failover = f
+		return m
+	}
+	pace := []time.Duration{failover(t) / 16, failover(t) / 2}[r.IntN(2)]
+	workers := []*process{begin()}
+	arns := 1
+	counters := map[string]int{}
+	for range 40 {
+		m := workers[r.IntN(len(workers))]
+		switch r.IntN(13) {
+		case 0:
+			w.mu.Lock()
+			old := len(w.shards)
+			w.mu.Unlock()
+			w.splitNamed(r.IntN(8), r.IntN(2) == 0, old, arns)
+		case 1:
+			w.show()
+		case 2:
+			w.expire()
+		case 3:
+			if len(workers) < 4 {
+				workers = append(workers, begin())
+			}
+		case 4:
+			m.kill()
+			workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), begin())
+		case 5:
+			m.leave()
+			workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), begin())
+		case 6:
+			m.fails(r, outages)
+		case 7:
+			_ = stream.Drive(w.ctx, testengine.Start(t).Client(), w.leases, "accounts", "default")
+		case 8:
+			if replaces && arns < 8 && w.c.handled() > 0 {
+				arns++
+				w.show()
+				w.replaceStream(arns)
+			}
+		case 9: // a worker begins in an outage
+			m.leave()
+			n := begin()
+			n.fails(r, outages)
+			workers = append(slices.DeleteFunc(workers, func(o *process) bool { return o == m }), n)
+		default:
+			w.writes(counters, r, 1+r.IntN(20))
+		}
+		time.Sleep(time.Duration(r.Int64N(int64(pace))))
+	}
+	w.show()
+	if len(workers) == 1 || r.IntN(2) == 0 {
+		workers = append(workers, begin())
+	}
+	r.Shuffle(len(workers)-1, func(i, j int) { workers[i], workers[j] = workers[j], workers[i] }) // the last one may be new
+	for _, m := range workers[:1+r.IntN(len(workers)-1)] {
+		m.breaks(r, outages) // the other workers have to read all
+	}
+	w.writes(counters, r, 20)
+	w.check(counters)
+	for _, m := range workers {
+		select {
+		case <-m.ended:
+			t.Errorf("a worker has ended: %v", m.err)
+		default:
+		}
+	}
+	w.c.mu.Lock()
+	for _, k := range w.c.times {
+		again += k - 1
+	}
+	w.c.mu.Unlock()
+	return again
 }
