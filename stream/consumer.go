@@ -372,7 +372,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		short: g.Value.short(), values: context.WithoutCancel(ctx),
 		over: make(chan error, 1), trouble: map[string]time.Time{},
 		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery),
-		hurry: make(chan struct{}, 1), refused: map[string]time.Time{},
+		hurry: make(chan struct{}, 1), refused: map[string]*exclusion{},
 	}
 	return w.run(ctx)
 }
@@ -473,30 +473,54 @@ type work struct {
 	stopping    atomic.Bool
 	coordinated atomic.Int64 // when the leases and the workers were read, in Unix nanoseconds, 0 for never
 	unlisted    atomic.Bool  // for want of a listing it cannot read some shards that others can
-	saidAway    atomic.Bool  // the last beat says that it is away, so that others may take its leases
+	stuck       atomic.Bool  // it leaves all shards to other workers until they have those that it could not give up
+	unread      time.Time    // since when it has owned leases that it does not read, the zero time for none
 	untaken     time.Time    // when its takes began to fail
 	untakenLast time.Time    // when the last one failed, the zero time for none
-	unable      atomic.Int64 // until when it has no share for that, in Unix nanoseconds
-	// refused are shards that it could not read, and until when it does not take them. It has no share until excluded,
-	// in Unix nanoseconds.
-	refused  map[string]time.Time
-	excluded atomic.Int64
-	unread   time.Time   // since when it has owned leases that it does not read, the zero time for none
-	stuck    atomic.Bool // it could not give them up, and leaves all shards to other workers until they have those
+	// left is when it takes no shards after none could be read, unable when it has no share after takes have failed, and
+	// refused is the same for shards that could not be read: other workers can.
+	left, unable exclusion
+	refused      map[string]*exclusion
 
-	mu   sync.Mutex // of the next four
+	mu   sync.Mutex // of the next five, and of exclusions
 	held map[string]*reader
-	// beaten is when the last beat that succeeded had begun. Until away the worker has no leases and does not beat.
-	beaten, away time.Time
+	// beaten is when the last beat that succeeded had begun.
+	beaten time.Time
+	// saidAway means that a beat says that it is away, so that others may take its leases, and none after it succeeded.
+	saidAway bool
 	// fences grows while the worker is late, and after it was.
 	fences int
 }
 
+// exclusion is a time in which a worker leaves shards to the others, because of a fault of its own.
+type exclusion struct {
+	until time.Time
+	again int // the number of exclusions shortly after one another
+}
+
+// begin begins an exclusion: for three to five failover times, and for twice the time if another one has just ended, up
+// to eight times.
+func (x *exclusion) begin(now time.Time, failover time.Duration) time.Duration {
+	if x.again++; x.until.IsZero() || now.Sub(x.until) > 6*failover {
+		x.again = 0
+	}
+	pause := (3*failover + jitter(2*failover)) << min(x.again, 3)
+	x.until = now.Add(pause)
+	return pause
+}
+
+func (x *exclusion) holds(now time.Time) bool { return x != nil && now.Before(x.until) }
+
+// end ends an exclusion early.
+func (x *exclusion) end() { x.until = time.Time{} }
+
 // watched is the counter of another worker, -1 for none, and when this worker has seen it change.
 type watched struct {
-	beat int
-	at   time.Time
-	grew bool // so that it lives, or has lived since this worker began
+	beat  int
+	at    time.Time
+	reads bool // it lives, or has lived since this worker began, and can read
+	// patience is how long it is watched: the longer failover time of both. It counts without a counter, too.
+	patience time.Duration
 }
 
 func (w *work) run(ctx context.Context) error {
@@ -604,26 +628,26 @@ func (w *work) beat(ctx context.Context) {
 // so.
 func (w *work) beatOnce(ctx context.Context, own *mapper.Entity[worker], begun time.Time) *mapper.Entity[worker] {
 	s, st := &w.c.settings, w.c.store
-	away := w.isAway(begun)
 	limited, cancel := context.WithTimeout(ctx, s.failover/3) // so that one without an answer is no silence
 	defer cancel()
 	if own == nil {
 		own = st.workers.New(worker{Name: st.name, ID: w.id, Failover: s.failover.Milliseconds()})
 	}
 	own.Value.Beat++
-	own.Value.Failing, own.Value.Away = w.isUnable(begun) || w.failing(s.failover), away
+	own.Value.Failing = w.isUnable(begun) || w.failing(s.failover)
 	own.Value.Passive = w.isPassive(begun)
-	if away {
-		w.saidAway.Store(true)
+	away := w.saysAway(begun)
+	switch {
+	case !away:
+		own.Value.Away = 0
+	case own.Value.Away == 0:
+		own.Value.Away = own.Value.Beat
 	}
 	_, err := st.workers.Save(limited, own)
 	switch {
 	case err == nil && away: // others take its leases
 	case err == nil:
-		w.mu.Lock()
-		w.beaten = begun
-		w.mu.Unlock()
-		w.saidAway.Store(false)
+		w.hasBeaten(begun)
 	case raced(err): // another worker has deleted it, or an answer was lost
 		own, _ = st.workers.Load(limited, st.workers.Key(st.name, w.id), mapper.Strong())
 	default:
@@ -649,6 +673,26 @@ func (w *work) late(now time.Time) bool {
 	return now.Sub(w.beaten) > failover || now.Round(0).Sub(w.beaten.Round(0)) > failover
 }
 
+// hasBeaten notes a beat that succeeded, and does not say that the worker is away. If it was late, others may have taken
+// the leases before it.
+func (w *work) hasBeaten(begun time.Time) {
+	late := w.late(time.Now())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if late {
+		w.fence()
+	}
+	w.beaten, w.saidAway = begun, false
+}
+
+// fence abandons all readers. The caller has w.mu.
+func (w *work) fence() {
+	w.fences++
+	for _, r := range w.held {
+		r.abandon()
+	}
+}
+
 // fencing abandons all readers as soon as the last beat is too old.
 func (w *work) fencing(ctx context.Context) {
 	s := &w.c.settings
@@ -658,10 +702,7 @@ func (w *work) fencing(ctx context.Context) {
 		late := w.late(now)
 		w.mu.Lock()
 		if late {
-			w.fences++
-			for _, r := range w.held {
-				r.abandon()
-			}
+			w.fence()
 		} else {
 			wait = max(s.failover-now.Sub(w.beaten), time.Millisecond)
 		}
@@ -675,7 +716,20 @@ func (w *work) fencing(ctx context.Context) {
 func (w *work) isAway(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now.Before(w.away) {
+	return w.away(now)
+}
+
+// saysAway is isAway for a beat: from now on no lease is taken.
+func (w *work) saysAway(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	away := w.away(now)
+	w.saidAway = w.saidAway || away
+	return away
+}
+
+func (w *work) away(now time.Time) bool {
+	if w.left.holds(now) || w.stuck.Load() {
 		return true
 	}
 	for _, r := range w.held {
@@ -684,7 +738,14 @@ func (w *work) isAway(now time.Time) bool {
 		}
 	}
 	blind := w.coordinated.Load() != 0 && w.isBlind(now) // before the first time it has no leases
-	return w.stuck.Load() || (blind || w.stopping.Load()) && w.readers() == 0
+	return (blind || w.stopping.Load()) && w.readers() == 0
+}
+
+// mayTake reports whether the worker may take leases: no beat says that it is away.
+func (w *work) mayTake() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.saidAway
 }
 
 // isBlind reports whether the worker could not read the leases for the failover time.
@@ -694,12 +755,26 @@ func (w *work) isBlind(now time.Time) bool {
 
 // isUnable reports whether the worker cannot take shards of other workers: it ends, or could not read or take leases.
 func (w *work) isUnable(now time.Time) bool {
-	return w.stopping.Load() || w.isBlind(now) || now.UnixNano() < w.unable.Load()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stopping.Load() || w.isBlind(now) || w.unable.holds(now)
 }
 
 // isPassive reports whether the worker has no share, because it cannot read some shards.
 func (w *work) isPassive(now time.Time) bool {
-	return w.isUnable(now) || w.unlisted.Load() || w.hanging(now) || now.UnixNano() < w.excluded.Load()
+	return w.isUnable(now) || w.unlisted.Load() || w.hanging(now) || w.refuses(now)
+}
+
+// refuses reports whether the worker leaves shards to others that it could not read.
+func (w *work) refuses(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, x := range w.refused {
+		if x.holds(now) {
+			return true
+		}
+	}
+	return false
 }
 
 // hanging reports whether handlers of the worker hang.
@@ -714,13 +789,15 @@ func (w *work) hanging(now time.Time) bool {
 	return false
 }
 
-// disown gives leases that this worker does not read to the other workers. They are those of handlers that hang. While
-// it stops, they are also those whose takes or last saves had no answer.
-func (w *work) disown(ctx context.Context, leases map[string]*mapper.Entity[lease]) {
+// disown gives leases that this worker does not read to the other workers. They are those of handlers that hang, and
+// those that it may not read for want of a listing. While it stops, they are also those whose takes or last saves had
+// no answer.
+func (w *work) disown(ctx context.Context, o *order) {
 	now := time.Now()
-	for shard, e := range leases {
+	for shard, e := range o.leases {
 		r := w.held[shard]
-		if e.Value.Owner != w.id || e.Value.Done || r == nil && !w.stopping.Load() || r != nil && !r.hangs(now) {
+		again := r == nil && !w.stopping.Load() && o.mayRead(&e.Value) // it is taken again
+		if e.Value.Owner != w.id || e.Value.Done || again || r != nil && !r.hangs(now) {
 			continue
 		}
 		e.Value.Owner = ""
@@ -807,7 +884,7 @@ func (w *work) coordinate(ctx context.Context) {
 			r.slots.yield()
 		}
 	}
-	away := w.isAway(now) || w.saidAway.Load()
+	away := w.isAway(now) || !w.mayTake()
 	if w.late(now) && !away {
 		return // others do not see this worker
 	}
@@ -842,14 +919,14 @@ func (w *work) coordinate(ctx context.Context) {
 	idle := w.idle(leases, owners) // before a reader gets one of the leases
 	if away && sharing(alive) == 1 && !healthy {
 		w.mu.Lock()
-		w.away = time.Time{}
+		w.left.end()
 		w.mu.Unlock()
 	}
 	if away || w.stuck.Load() || w.leave(healthy) {
 		w.count(idle)
 		return
 	}
-	w.disown(ctx, leases)
+	w.disown(ctx, o)
 	w.refuse(healthy, now)
 	active, own, free := w.sort(o, owners)
 	n := sharing(alive)
@@ -868,18 +945,18 @@ func (w *work) coordinate(ctx context.Context) {
 		if w.readers() >= share || ctx.Err() != nil {
 			break
 		}
-		if w.refused[l.Value.Shard].IsZero() {
+		if !w.refused[l.Value.Shard].holds(now) {
 			w.take(ctx, l)
 		}
 	}
 	w.count(idle)
 }
 
-// idle returns the shards whose leases are not done and have no owner that lives.
+// idle returns the shards whose leases are not done and have no owner that lives and can read.
 func (w *work) idle(leases map[string]*mapper.Entity[lease], owners map[string]bool) (shards []string) {
 	for shard, e := range leases {
 		owner := e.Value.Owner
-		if lives := owners[owner] && w.watched[owner].grew; !e.Value.Done && !lives && shard != driveShard {
+		if reads := owners[owner] && w.watched[owner].reads; !e.Value.Done && !reads && shard != driveShard {
 			shards = append(shards, shard)
 		}
 	}
@@ -894,17 +971,24 @@ func (w *work) count(idle []string) {
 	w.c.stats.waits(slices.DeleteFunc(idle, func(shard string) bool { return w.held[shard] != nil }))
 }
 
-// failing reports whether none of the worker's shards could be read for a time.
+// failing reports whether none of the worker's shards could be read for a time. New readers that have read nothing yet
+// do not count.
 func (w *work) failing(d time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	long := false
 	for _, r := range w.held {
 		since := r.failing.Load()
-		if !r.isAbandoned() && (since == 0 || time.Since(time.Unix(0, since)) < d) {
+		fails := since != 0 && time.Since(time.Unix(0, since)) >= d
+		switch {
+		case r.isAbandoned():
+		case fails:
+			long = true
+		case r.proven.Load():
 			return false
 		}
 	}
-	return w.readers() > 0
+	return long
 }
 
 // leave releases all shards for a time if none of them could be read for long, and another worker has no such fault. It
@@ -914,9 +998,8 @@ func (w *work) leave(healthy bool) bool {
 	if !healthy || !w.failing(2*failover) {
 		return false
 	}
-	pause := 3*failover + jitter(2*failover)
 	w.mu.Lock()
-	w.away = time.Now().Add(pause)
+	pause := w.left.begin(time.Now(), failover)
 	w.mu.Unlock()
 	for _, r := range w.held {
 		r.release()
@@ -930,11 +1013,6 @@ func (w *work) leave(healthy bool) bool {
 // read. It does not take them for a time.
 func (w *work) refuse(healthy bool, now time.Time) {
 	failover := w.c.settings.failover
-	for shard, until := range w.refused {
-		if !healthy || now.After(until) {
-			delete(w.refused, shard)
-		}
-	}
 	for shard, r := range w.held {
 		since := r.failing.Load()
 		if !healthy || r.leaving || since == 0 || now.Sub(time.Unix(0, since)) < 2*failover {
@@ -942,9 +1020,23 @@ func (w *work) refuse(healthy bool, now time.Time) {
 		}
 		r.leaving = true
 		r.release()
-		w.refused[shard] = now.Add(3*failover + jitter(2*failover))
-		w.excluded.Store(w.refused[shard].UnixNano())
+		w.mu.Lock()
+		if w.refused[shard] == nil {
+			w.refused[shard] = &exclusion{}
+		}
+		w.refused[shard].begin(now, failover)
+		w.mu.Unlock()
 		w.report(fmt.Errorf("the shard %s could not be read for %v: another worker gets it", shard, 2*failover))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for shard, x := range w.refused {
+		if !healthy {
+			x.end()
+		}
+		if w.held[shard] == nil && now.Sub(x.until) > 6*failover {
+			delete(w.refused, shard)
+		}
 	}
 }
 
@@ -982,40 +1074,44 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 	}
 	now := time.Now()
 	alive, owners = map[string]bool{w.id: true}, map[string]bool{}
-	watch := func(id string, beat int, patience time.Duration) (silent time.Duration) {
+	watch := func(id string, beat int, patience time.Duration, reads bool) (silent time.Duration) {
 		seen, ok := w.watched[id]
+		seen.patience = max(seen.patience, patience)
 		if !ok || seen.beat != beat {
-			seen = watched{beat, now, ok && beat > 0}
-			w.watched[id] = seen
+			seen.beat, seen.at, seen.reads = beat, now, ok && beat > 0 && reads
 		}
+		w.watched[id] = seen
 		silent = begun.Sub(seen.at)
-		owners[id] = silent < patience
+		owners[id] = silent < seen.patience
 		return silent
 	}
-	for id, other := range workers {
+	for id, e := range workers {
 		if id == w.id {
 			continue
 		}
+		other := &e.Value
 		patience := max(w.c.settings.failover, time.Duration(other.Failover)*time.Millisecond)
 		counter := id
-		if other.Away {
-			watch(id, -1, patience) // as an owner without a counter
+		if other.Away > 0 {
+			watch(id, -other.Away, patience, false) // since then it has taken nothing
 			counter = "the counter of " + id
 		}
-		silent := watch(counter, other.Beat, patience)
-		if silent < patience && !other.Away {
+		silent := watch(counter, other.Beat, patience, !other.Failing)
+		if silent < patience && other.Away == 0 {
 			alive[id] = !other.Passive
 			healthy = healthy || !other.Failing
 		}
 		if silent > 10*patience { // no worker watches it any more
-			_, err := w.c.store.workers.DeleteByKey(ctx, w.c.store.workers.Key(w.c.store.name, id))
-			w.report(missingIsFine(err))
+			_, err := w.c.store.workers.Delete(ctx, e)
+			if !raced(err) { // it lives
+				w.report(err)
+			}
 		}
 	}
 	for _, e := range leases {
 		id := e.Value.Owner
 		if _, ok := workers[id]; !ok && id != "" && id != w.id {
-			watch(id, -1, w.c.settings.failover)
+			watch(id, -1, w.c.settings.failover, false)
 		}
 	}
 	for id := range w.watched {
@@ -1119,8 +1215,11 @@ func (w *work) lacksListing(o *order) bool {
 // take takes a lease on the version that was read, and begins to read its shard.
 func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 	w.mu.Lock()
-	before := w.fences
+	before, away := w.fences, w.saidAway
 	w.mu.Unlock()
+	if away {
+		return
+	}
 	e.Value.Owner = w.id
 	e.Value.Taken++
 	if _, err := w.c.store.leases.Save(ctx, e); err != nil {
@@ -1130,12 +1229,12 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 		}
 		return
 	}
-	w.untakenLast = time.Time{}
-	w.unable.Store(0)
 	late := w.late(time.Now())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if late || w.fences != before { // another worker may have the lease since: if not, this one takes it again
+	w.untakenLast = time.Time{}
+	w.unable.end()
+	if late || w.saidAway || w.fences != before { // another worker may have the lease since: if not, this one takes it again
 		return
 	}
 	r := newReader(w, e)
@@ -1152,12 +1251,15 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 // cannotTake leaves the worker without a share for a time when its takes have failed for the failover time.
 func (w *work) cannotTake(now time.Time) {
 	failover := w.c.settings.failover
-	if now.Sub(w.untakenLast) > failover { // single failures hours apart are none
+	// Single failures hours apart are none. One that has no answer takes a failover time.
+	if now.Sub(w.untakenLast) > 3*failover {
 		w.untaken = now
 	}
 	w.untakenLast = now
-	if now.Sub(w.untaken) > failover {
-		w.unable.Store(now.Add(5 * failover).UnixNano())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now.Sub(w.untaken) > failover && !w.unable.holds(now) {
+		w.unable.begin(now, failover)
 	}
 }
 
@@ -1182,7 +1284,7 @@ func (w *work) stop() {
 				defer cancel()
 				leases, err := w.c.store.all(ctx, func() {})
 				w.reportIn(ctx, err)
-				w.disown(ctx, leases)
+				w.disown(ctx, &order{leases: leases})
 			})
 		case <-grace:
 			for _, r := range w.held {

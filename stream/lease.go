@@ -47,8 +47,8 @@ type (
 		// Failing reports that it cannot read shards of other workers. It ends. Or it could not read or take leases, or
 		// read any of its shards, for a failover time.
 		Failing bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
-		// Away reports that it reads nothing for a time. DeleteGroup sees that it runs.
-		Away bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
+		// Away is the beat since which it reads nothing, 0 for none. DeleteGroup sees that it runs.
+		Away int `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 		// Passive reports that it has no share, because it cannot read some shards: it ends, lacks a listing, cannot
 		// read or take leases or read a shard, or some of its handlers hang. It reads its shards, and takes those that no
 		// other worker reads.
@@ -181,14 +181,15 @@ func (s *store) all(ctx context.Context, progress func()) (map[string]*mapper.En
 	return out, nil
 }
 
-// beats returns the workers of the group.
-func (s *store) beats(ctx context.Context) (map[string]worker, error) {
-	out := map[string]worker{}
-	for e, err := range s.workers.Entities(ctx, query.Of[worker](s.workers.Key(s.name))) {
+// beats returns the workers of the group. The read is strongly consistent: an old answer would show a living worker as a
+// silent one.
+func (s *store) beats(ctx context.Context) (map[string]*mapper.Entity[worker], error) {
+	out := map[string]*mapper.Entity[worker]{}
+	for e, err := range s.workers.Entities(ctx, query.Of[worker](s.workers.Key(s.name)), mapper.Strong()) {
 		if err != nil {
 			return nil, err
 		}
-		out[e.Value.ID] = e.Value
+		out[e.Value.ID] = e
 	}
 	return out, nil
 }
@@ -216,11 +217,11 @@ func (s *store) quiet(ctx context.Context, table, name string) error {
 		silent := true
 		for id, is := range now {
 			was, ok := first[id]
-			if !ok || is.Beat != was.Beat {
+			if !ok || is.Value.Beat != was.Value.Beat {
 				return fmt.Errorf("stream: the group %s of the table %s: a worker is running: stop all workers first",
 					name, table)
 			}
-			silent = silent && asked.Sub(begun) > time.Duration(was.Failover)*time.Millisecond
+			silent = silent && asked.Sub(begun) > time.Duration(was.Value.Failover)*time.Millisecond
 		}
 		if silent {
 			return failed

@@ -63,7 +63,7 @@ func PlanConsumer(shards, workers int, options ...ConsumerOption) (Plan, error) 
 	n := float64(workers)
 	return Plan{ // a listing reads the leases, and the item of the group, strongly consistent
 		WCU:        n * beats,
-		RCU:        n * (beats*(halfUnits(workers*beat)+leases) + listings*(leases+1)),
+		RCU:        n * (beats*(2*halfUnits(workers*beat)+leases) + listings*(leases+1)),
 		GetRecords: float64(shards) * float64(time.Hour) / float64(s.poll),
 		Checkpoint: math.Ceil(float64(size) / 1024),
 	}, nil

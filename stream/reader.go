@@ -55,6 +55,7 @@ type reader struct {
 	again   int    // the number of reads that have failed since one that has not
 	// failing is when requests to the stream or the table began to fail, in Unix nanoseconds, 0 for none.
 	failing atomic.Int64
+	proven  atomic.Bool // a request for its records has succeeded
 	saved   time.Time
 	kept    string // the position that is saved
 	listed  int64  // as in the lease that is saved
@@ -105,8 +106,10 @@ func (r *reader) run() {
 	var done bool
 	switch r.shard {
 	case snapshotShard:
+		r.proven.Store(true) // of the table, not of the stream
 		done = r.scan()
 	case driveShard:
+		r.proven.Store(true)
 		done = r.drive()
 	default:
 		done = r.read()
@@ -195,6 +198,7 @@ func (r *reader) read() bool {
 			continue
 		}
 		r.failing.Store(0)
+		r.proven.Store(true)
 		listed := time.Now().Unix()
 		pause, r.refused, r.again = c.settings.pause(), false, 0
 		r.slots.handles()
@@ -300,13 +304,15 @@ func (r *reader) open() (iterator *string, deleted bool, err error) {
 		return nil, true, nil
 	case errors.As(err, new(*streams.TrimmedDataAccessException)) && r.after != "":
 		r.trimmed(err)
-		r.after, r.overdue = "", true
+		r.after = ""
 		return r.open()
 	}
 	return nil, false, err
 }
 
+// trimmed reports a gap, which ends now: the next one begins at the first record that the stream has.
 func (r *reader) trimmed(err error) {
+	r.overdue, r.lease.Value.Listed = true, time.Now().Unix()
 	r.w.c.stats.trimmed()
 	r.w.report(&TrimmedError{r.w.c.table, r.w.c.settings.group, r.shard, r.after, err})
 }
@@ -325,7 +331,7 @@ func (r *reader) recover(iterator *string, err error) *string {
 		if r.after != "" || r.refused {
 			r.trimmed(err)
 		}
-		r.after, r.refused, r.overdue = "", true, true
+		r.after, r.refused = "", true
 		return nil
 	}
 	r.failed()
