@@ -200,8 +200,13 @@ func (w *world) run(c *stream.Consumer) *process {
 // outages are requests of one worker that can fail while the others arrive: beats, reads of leases, saves, reads of
 // all shards and of some, and listings last.
 var outages = [][2]string{
-	{"UpdateItem", "WORKERS#"}, {"Query", "SHARDS#"}, {"UpdateItem", "SHARDS#"}, {"GetRecords", ""},
-	{"GetRecords", "-0"}, {"GetShardIterator", ""}, {"DescribeStream", ""},
+	{"UpdateItem", "WORKERS#"},
+	{"Query", "SHARDS#"},
+	{"UpdateItem", "SHARDS#"},
+	{"GetRecords", ""},
+	{"GetRecords", "-0"},
+	{"GetShardIterator", ""},
+	{"DescribeStream", ""},
 }
 
 // fails lets all requests of a worker fail for some time, or an outage.
