@@ -482,12 +482,10 @@ type work struct {
 	left, unable exclusion
 	refused      map[string]*exclusion
 
-	mu   sync.Mutex // of the next five, and of exclusions
+	mu   sync.Mutex // of the next three, and of exclusions
 	held map[string]*reader
-	// beaten is when the last beat that succeeded had begun.
+	// beaten is when the last beat that succeeded, and did not say that the worker is away, had begun.
 	beaten time.Time
-	// saidAway means that a beat says that it is away, so that others may take its leases, and none after it succeeded.
-	saidAway bool
 	// fences grows while the worker is late, and after it was.
 	fences int
 }
@@ -516,11 +514,9 @@ func (x *exclusion) end() { x.until = time.Time{} }
 
 // watched is the counter of another worker, -1 for none, and when this worker has seen it change.
 type watched struct {
-	beat  int
+	beat  int64
 	at    time.Time
 	reads bool // it lives, or has lived since this worker began, and can read
-	// patience is how long it is watched: the longer failover time of both. It counts without a counter, too.
-	patience time.Duration
 }
 
 func (w *work) run(ctx context.Context) error {
@@ -631,12 +627,15 @@ func (w *work) beatOnce(ctx context.Context, own *mapper.Entity[worker], begun t
 	limited, cancel := context.WithTimeout(ctx, s.failover/3) // so that one without an answer is no silence
 	defer cancel()
 	if own == nil {
-		own = st.workers.New(worker{Name: st.name, ID: w.id, Failover: s.failover.Milliseconds()})
+		// It begins with another number than one that was deleted had.
+		own = st.workers.New(worker{
+			Name: st.name, ID: w.id, Beat: begun.UnixMilli(), Failover: s.failover.Milliseconds(),
+		})
 	}
 	own.Value.Beat++
 	own.Value.Failing = w.isUnable(begun) || w.failing(s.failover)
 	own.Value.Passive = w.isPassive(begun)
-	away := w.saysAway(begun)
+	away := w.isAway(begun)
 	switch {
 	case !away:
 		own.Value.Away = 0
@@ -682,7 +681,7 @@ func (w *work) hasBeaten(begun time.Time) {
 	if late {
 		w.fence()
 	}
-	w.beaten, w.saidAway = begun, false
+	w.beaten = begun
 }
 
 // fence abandons all readers. The caller has w.mu.
@@ -716,19 +715,6 @@ func (w *work) fencing(ctx context.Context) {
 func (w *work) isAway(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.away(now)
-}
-
-// saysAway is isAway for a beat: from now on no lease is taken.
-func (w *work) saysAway(now time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	away := w.away(now)
-	w.saidAway = w.saidAway || away
-	return away
-}
-
-func (w *work) away(now time.Time) bool {
 	if w.left.holds(now) || w.stuck.Load() {
 		return true
 	}
@@ -739,13 +725,6 @@ func (w *work) away(now time.Time) bool {
 	}
 	blind := w.coordinated.Load() != 0 && w.isBlind(now) // before the first time it has no leases
 	return (blind || w.stopping.Load()) && w.readers() == 0
-}
-
-// mayTake reports whether the worker may take leases: no beat says that it is away.
-func (w *work) mayTake() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return !w.saidAway
 }
 
 // isBlind reports whether the worker could not read the leases for the failover time.
@@ -884,7 +863,7 @@ func (w *work) coordinate(ctx context.Context) {
 			r.slots.yield()
 		}
 	}
-	away := w.isAway(now) || !w.mayTake()
+	away := w.isAway(now)
 	if w.late(now) && !away {
 		return // others do not see this worker
 	}
@@ -1074,15 +1053,14 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 	}
 	now := time.Now()
 	alive, owners = map[string]bool{w.id: true}, map[string]bool{}
-	watch := func(id string, beat int, patience time.Duration, reads bool) (silent time.Duration) {
+	watch := func(id string, beat int64, patience time.Duration, reads bool) (silent time.Duration) {
 		seen, ok := w.watched[id]
-		seen.patience = max(seen.patience, patience)
 		if !ok || seen.beat != beat {
-			seen.beat, seen.at, seen.reads = beat, now, ok && beat > 0 && reads
+			seen = watched{beat, now, ok && beat > 0 && reads}
+			w.watched[id] = seen
 		}
-		w.watched[id] = seen
 		silent = begun.Sub(seen.at)
-		owners[id] = silent < seen.patience
+		owners[id] = silent <= patience
 		return silent
 	}
 	for id, e := range workers {
@@ -1093,7 +1071,7 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 		patience := max(w.c.settings.failover, time.Duration(other.Failover)*time.Millisecond)
 		counter := id
 		if other.Away > 0 {
-			watch(id, -other.Away, patience, false) // since then it has taken nothing
+			watch(id, -other.Away, patience, false) // another absence is watched anew
 			counter = "the counter of " + id
 		}
 		silent := watch(counter, other.Beat, patience, !other.Failing)
@@ -1215,11 +1193,8 @@ func (w *work) lacksListing(o *order) bool {
 // take takes a lease on the version that was read, and begins to read its shard.
 func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 	w.mu.Lock()
-	before, away := w.fences, w.saidAway
+	before := w.fences
 	w.mu.Unlock()
-	if away {
-		return
-	}
 	e.Value.Owner = w.id
 	e.Value.Taken++
 	if _, err := w.c.store.leases.Save(ctx, e); err != nil {
@@ -1234,7 +1209,7 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 	defer w.mu.Unlock()
 	w.untakenLast = time.Time{}
 	w.unable.end()
-	if late || w.saidAway || w.fences != before { // another worker may have the lease since: if not, this one takes it again
+	if late || w.fences != before { // another worker may have the lease since: if not, this one takes it again
 		return
 	}
 	r := newReader(w, e)

@@ -41,14 +41,14 @@ type (
 		_    struct{} `ddb:"table=leases"`
 		Name string   `ddb:"pk=WORKERS#{Name}"`
 		ID   string   `ddb:"sk=WORKER#{ID}"`
-		Beat int      `ddb:"sk=WORKER#{ID}"`
+		Beat int64    `ddb:"sk=WORKER#{ID}"`
 
 		Failover int64 `ddb:"sk=WORKER#{ID}"`
 		// Failing reports that it cannot read shards of other workers. It ends. Or it could not read or take leases, or
 		// read any of its shards, for a failover time.
 		Failing bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 		// Away is the beat since which it reads nothing, 0 for none. DeleteGroup sees that it runs.
-		Away int `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
+		Away int64 `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 		// Passive reports that it has no share, because it cannot read some shards: it ends, lacks a listing, cannot
 		// read or take leases or read a shard, or some of its handlers hang. It reads its shards, and takes those that no
 		// other worker reads.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla, Expiry.tla, Large.tla, Unique.tla, Leases.tla,
-# Groups.tla and Snapshot.tla with TLC:
+# Beats.tla, Groups.tla and Snapshot.tla with TLC:
 #
 #	check.sh small     what .ci/run checks: the small ones hold
 #	check.sh all       what .ci/full checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
@@ -14,7 +14,7 @@
 #	check.sh faults    staged writes, writers that add, and migrations, with several faults; rollbacks with more programs
 #	check.sh large     a large value: two actors without faults, and that each clause is needed
 #	check.sh unique    unique values: two and three actors, moves, lookups and the adoption, and that each clause is needed
-#	check.sh streams   leases of a stream's shards and read models from nothing, and that each clause is needed
+#	check.sh streams   leases of a stream's shards, counters of workers, and read models from nothing, and that each clause is needed
 #	check.sh largeall  the same with faults, and three actors
 #	check.sh NAME      NAME.cfg alone, with all that TLC says (traces)
 #
@@ -65,6 +65,7 @@ module() {
 	Carry*) echo Carry ;;
 	Unique*) echo Unique ;;
 	Leases*) echo Leases ;;
+	Beats*) echo Beats ;;
 	Groups*) echo Groups ;;
 	Snapshot*) echo Snapshot ;;
 	*) echo Staging ;;
@@ -228,6 +229,16 @@ streams() {
 	fails LeasesWithoutKeepsListed NeverBack
 	fails LeasesWithoutReadsThenLists NeverBack
 	fails LeasesWithoutSinkCompares SinkIsNewest
+	holds Beats
+	holds BeatsRival
+	fails BeatsWithoutLongerTime OneHandles
+	fails BeatsWithoutStrong OneHandles
+	fails BeatsWithoutLeasesFirst OneHandles
+	fails BeatsWithoutAfterAnswer OneHandles
+	fails BeatsWithoutBeforeRequest OneHandles
+	fails BeatsWithoutAbsenceHasBegin OneHandles
+	fails BeatsWithoutAwayIsNoBeat OneHandles
+	fails BeatsWithoutDeletesRead OneHandles
 	holds Groups
 	fails GroupsWithoutMarksFirst 'NothingLeft|OwnLeases'
 	fails GroupsWithoutAddChecks 'NothingLeft|OwnLeases'
