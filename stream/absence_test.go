@@ -194,7 +194,7 @@ func TestUnhandledRecordsThatAreTrimmedAreReported(t *testing.T) {
 
 // Rule 8: a worker owns only what it reads. Its saves fail, so that it can neither give up leases that it does not read
 // nor take them again. It reads other shards, which need no saves. It leaves all of them to the other worker.
-func TestWorkersThatCannotGiveUpLeave(t *testing.T) {
+func TestWorkersThatCannotSaveLeave(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name      string

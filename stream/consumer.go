@@ -477,8 +477,8 @@ type work struct {
 	unread      time.Time    // since when it has owned leases that it does not read, the zero time for none
 	untaken     time.Time    // when its takes began to fail
 	untakenLast time.Time    // when the last one failed, the zero time for none
-	// left is when it takes no shards after none could be read, unable when it has no share after takes have failed, and
-	// refused is the same for shards that could not be read: other workers can.
+	// left is after none of its shards could be read, unable is after takes have failed, and refused is for shards that
+	// it could not read.
 	left, unable exclusion
 	refused      map[string]*exclusion
 
@@ -672,8 +672,8 @@ func (w *work) late(now time.Time) bool {
 	return now.Sub(w.beaten) > failover || now.Round(0).Sub(w.beaten.Round(0)) > failover
 }
 
-// hasBeaten notes a beat that succeeded, and does not say that the worker is away. If it was late, others may have taken
-// the leases before it.
+// hasBeaten notes a beat that succeeded, and does not say that the worker is away. If it was late, other workers may
+// have taken the leases before it.
 func (w *work) hasBeaten(begun time.Time) {
 	late := w.late(time.Now())
 	w.mu.Lock()
@@ -1071,7 +1071,7 @@ func (w *work) alive(ctx context.Context, leases map[string]*mapper.Entity[lease
 		patience := max(w.c.settings.failover, time.Duration(other.Failover)*time.Millisecond)
 		counter := id
 		if other.Away > 0 {
-			watch(id, -other.Away, patience, false) // another absence is watched anew
+			watch(id, -other.Away, patience, false) // each absence is watched from its beginning
 			counter = "the counter of " + id
 		}
 		silent := watch(counter, other.Beat, patience, !other.Failing)

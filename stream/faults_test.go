@@ -586,10 +586,10 @@ type call struct {
 func (c *calls) begin(ctx context.Context, account string) (end func()) {
 	own := &call{ctx: ctx}
 	c.mu.Lock()
-	others := c.running[account]
-	c.running[account] = append(slices.Clone(others), own)
+	before := c.running[account]
+	c.running[account] = append(slices.Clone(before), own)
 	c.mu.Unlock()
-	for _, o := range others {
+	for _, o := range before {
 		for n := 0; ctx.Err() == nil && o.ctx.Err() == nil && !o.over.Load(); n++ {
 			if n == 40 {
 				c.t.Errorf("two handlers of the account %s run", account)
@@ -768,7 +768,8 @@ func randomSchedule(t *testing.T, seed uint64) (again int) {
 	if len(workers) == 1 || r.IntN(2) == 0 {
 		workers = append(workers, begin())
 	}
-	r.Shuffle(len(workers)-1, func(i, j int) { workers[i], workers[j] = workers[j], workers[i] }) // the last one may be new
+	// The last one may be new.
+	r.Shuffle(len(workers)-1, func(i, j int) { workers[i], workers[j] = workers[j], workers[i] })
 	for _, m := range workers[:1+r.IntN(len(workers)-1)] {
 		m.breaks(r, outages) // the other workers have to read all
 	}

@@ -50,8 +50,8 @@ type (
 		// Away is the beat since which it reads nothing, 0 for none. DeleteGroup sees that it runs.
 		Away int64 `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 		// Passive reports that it has no share, because it cannot read some shards: it ends, lacks a listing, cannot
-		// read or take leases or read a shard, or some of its handlers hang. It reads its shards, and takes those that no
-		// other worker reads.
+		// read or take leases or read a shard, or some of its handlers hang. It reads its shards, and takes those that
+		// no other worker reads.
 		Passive bool `ddb:"sk=WORKER#{ID}" dynamodbav:",omitempty"`
 	}
 	// lease is the position in a shard, and the worker that reads it.
@@ -181,8 +181,8 @@ func (s *store) all(ctx context.Context, progress func()) (map[string]*mapper.En
 	return out, nil
 }
 
-// beats returns the workers of the group. The read is strongly consistent: an old answer would show a living worker as a
-// silent one.
+// beats returns the workers of the group. The read is strongly consistent: an old answer would show a living worker as
+// a silent one.
 func (s *store) beats(ctx context.Context) (map[string]*mapper.Entity[worker], error) {
 	out := map[string]*mapper.Entity[worker]{}
 	for e, err := range s.workers.Entities(ctx, query.Of[worker](s.workers.Key(s.name)), mapper.Strong()) {

@@ -53,7 +53,9 @@ func PlanConsumer(shards, workers int, options ...ConsumerOption) (Plan, error) 
 	if err != nil {
 		return Plan{}, err
 	}
-	beat, err := bytesOf(c.store.workers, worker{Name: c.store.name, ID: strings.Repeat("w", 26), Beat: 1_800_000_000_000})
+	beat, err := bytesOf(c.store.workers, worker{
+		Name: c.store.name, ID: strings.Repeat("w", 26), Beat: 1_800_000_000_000,
+	})
 	if err != nil {
 		return Plan{}, err
 	}

@@ -73,8 +73,8 @@ func TestWorkersWhoseTakesHaveNoAnswer(t *testing.T) {
 	}
 }
 
-// Rule 5: A was silent, beats, and takes its lease again. B reads the leases, and then an old state of the workers, if its
-// read is not strongly consistent.
+// Rule 5: A was silent, beats, and takes its lease again. B reads the leases, and then an old state of the workers, if
+// its read is not strongly consistent.
 func TestWorkersAreReadStronglyConsistent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -245,7 +245,7 @@ func TestGapsAreReportedOnce(t *testing.T) {
 }
 
 // Rule 8: an owner that may not read its lease any more, because it cannot list the former stream, gives it up.
-func TestOwnersThatCannotListGiveUp(t *testing.T) {
+func TestOwnersThatCannotListLeave(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shards[0].parent = "shardId-00000000000000000000-trimmed"
@@ -337,8 +337,9 @@ func TestNewShardsKeepNoFailingWorker(t *testing.T) {
 }
 
 // Rule 5: A says that it is away while one of its coordinations takes a lease. B has not seen that A was not away in
-// between, because its interval is longer. It is another absence, and B watches it anew. C cannot take the shard.
-func TestAbsencesAreWatchedAnew(t *testing.T) {
+// between, because its interval is longer. It is another absence, and B watches it from its beginning. C cannot take
+// the shard.
+func TestEachAbsenceIsWatched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.mu.Lock()
