@@ -48,7 +48,7 @@ func TestWorkersWhoseTakesHaveNoAnswer(t *testing.T) {
 			d := &denial{operation: "UpdateItem", text: "SHARDS#"}
 			d.on.Store(true)
 			a := w.through(func(q *http.Request, body string) (*http.Response, error) {
-				if strings.HasSuffix(q.Header.Get("X-Amz-Target"), ".UpdateItem") && strings.Contains(body, "SHARDS#") {
+				if operationOf(q) == "UpdateItem" && strings.Contains(body, "SHARDS#") {
 					hung.Add(1)
 					if how == "hang" {
 						<-q.Context().Done()
@@ -79,25 +79,16 @@ func TestWorkersAreReadStronglyConsistent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := patience(t)
-	var inA, ctxA atomic.Int64
+	var inA atomic.Int64
 	out := make(chan struct{})
 	defer close(out)
-	var beat atomic.Int64
 	dA := &denial{operation: "UpdateItem", text: "WORKERS#"}
 	opts := []stream.ConsumerOption{stream.Interval(f / 40), stream.Failover(f)}
-	a := w.through(func(q *http.Request, body string) (*http.Response, error) {
-		r, err := dA.do(q, body)
-		if operationOf(q) == "UpdateItem" && strings.Contains(body, "WORKERS#") && err == nil && r.StatusCode == 200 &&
-			!dA.on.Load() {
-			beat.CompareAndSwap(0, time.Now().UnixNano())
-		}
-		return r, err
-	}, nil, func(ctx context.Context, _ *stream.Change[kit.Account]) error {
+	a := w.through(dA.do, nil, func(ctx context.Context, _ *stream.Change[kit.Account]) error {
 		inA.Add(1)
 		defer inA.Add(-1)
 		select {
 		case <-ctx.Done():
-			ctxA.Add(1)
 			return ctx.Err()
 		case <-out:
 			return nil
@@ -108,22 +99,18 @@ func TestWorkersAreReadStronglyConsistent(t *testing.T) {
 	takes.on.Store(true)
 	var stale atomic.Bool
 	var tries, reads atomic.Int64
-	var staleAt atomic.Int64
 	var mu sync.Mutex
 	var old []byte
 	var header http.Header
-	var inB, both atomic.Int64
+	var both atomic.Int64
 	w.through(func(q *http.Request, body string) (*http.Response, error) {
 		if isQuery(operationOf(q), body, "WORKERS#") {
 			mu.Lock()
 			defer mu.Unlock()
 			reads.Add(1)
 			if stale.Load() && !strings.Contains(body, `"ConsistentRead":true`) {
-				staleAt.Store(time.Now().UnixNano())
 				return &http.Response{
-					StatusCode: 200,
-					Header:     header.Clone(),
-					Body:       io.NopCloser(bytes.NewReader(old)),
+					StatusCode: 200, Header: header.Clone(), Body: io.NopCloser(bytes.NewReader(old)),
 				}, nil
 			}
 			r, err := http.DefaultClient.Do(q)
@@ -139,8 +126,7 @@ func TestWorkersAreReadStronglyConsistent(t *testing.T) {
 			tries.Add(1)
 		}
 		return takes.do(q, body)
-	}, nil, func(ctx context.Context, _ *stream.Change[kit.Account]) error {
-		inB.Add(1)
+	}, nil, func(context.Context, *stream.Change[kit.Account]) error {
 		if inA.Load() > 0 {
 			both.Add(1)
 		}
@@ -152,7 +138,6 @@ func TestWorkersAreReadStronglyConsistent(t *testing.T) {
 	before := tries.Load()
 	soon(t, "B sees that A is silent", func() bool { return tries.Load() > before && a.Stats().Shards == 0 })
 	w.write("a", 1)
-	beat.Store(0)
 	mu.Lock()
 	stale.Store(true)
 	mu.Unlock()
@@ -162,14 +147,9 @@ func TestWorkersAreReadStronglyConsistent(t *testing.T) {
 	n := reads.Load()
 	soon(t, "reads", func() bool { return reads.Load() > n+1 })
 	stale.Store(false)
-	lag := time.Duration(staleAt.Load() - beat.Load())
 	time.Sleep(f / 4)
 	if both.Load() > 0 {
-		t.Errorf(
-			"B handles a change that the living A is handling: the answer was %v old, after A's beat; A interrupted %d",
-			lag,
-			ctxA.Load(),
-		)
+		t.Error("B handles a change that the living A is handling")
 	}
 }
 
@@ -470,8 +450,8 @@ func TestCountersOfLivingWorkersStay(t *testing.T) {
 		denied := beats.on.Load()
 		r, err := beats.do(q, body)
 		if !denied && err == nil && r.StatusCode == 200 && strings.Contains(body, "WORKERS#") &&
-			!strings.HasSuffix(q.Header.Get("X-Amz-Target"), ".Query") &&
-			!strings.HasSuffix(q.Header.Get("X-Amz-Target"), ".GetItem") {
+			operationOf(q) != "Query" &&
+			operationOf(q) != "GetItem" {
 			beaten.Store(time.Now().UnixNano())
 		}
 		return r, err
@@ -491,7 +471,7 @@ func TestCountersOfLivingWorkersStay(t *testing.T) {
 	var deletes atomic.Int64
 	var once atomic.Bool
 	hb := func(q *http.Request, body string) (*http.Response, error) {
-		if strings.HasSuffix(q.Header.Get("X-Amz-Target"), ".DeleteItem") && strings.Contains(body, "WORKERS#") &&
+		if operationOf(q) == "DeleteItem" && strings.Contains(body, "WORKERS#") &&
 			!once.Swap(true) {
 			deletes.Add(1)
 			beaten.Store(0)
