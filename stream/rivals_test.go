@@ -232,6 +232,7 @@ func TestOwnersThatCannotListLeave(t *testing.T) {
 	s := &refusing{Streams: w.scripted, of: "1"}
 	d := &denial{operation: "UpdateItem", text: "WORKERS#"}
 	in := make(chan struct{}, 100)
+	var leftOut atomic.Bool
 	a := w.through(d.do, s, func(ctx context.Context, _ *stream.Change[kit.Account]) error {
 		select {
 		case in <- struct{}{}:
@@ -239,7 +240,11 @@ func TestOwnersThatCannotListLeave(t *testing.T) {
 		}
 		<-ctx.Done() // a slow handler, that obeys
 		return ctx.Err()
-	})
+	}, stream.OnError(func(err error) {
+		if strings.Contains(err.Error(), "former stream") {
+			leftOut.Store(true)
+		}
+	}))
 	soon(t, "A", func() bool { return a.Stats().Shards == 1 })
 	w.write("a", 1)
 	<-in
@@ -247,7 +252,8 @@ func TestOwnersThatCannotListLeave(t *testing.T) {
 	w.write("a", 2)
 	soon(t, "the new stream", func() bool { return len(w.items("SHARD#")) == 2 })
 	s.refuse.Store(true)
-	time.Sleep(6 * failover(t)) // its listings leave the former stream out
+	soon(t, "a listing that leaves the former stream out", leftOut.Load)
+	time.Sleep(failover(t) / 2)
 	d.on.Store(true)
 	soon(t, "the fence", func() bool { return a.Stats().Shards == 0 })
 	time.Sleep(failover(t) / 2)
@@ -269,20 +275,23 @@ func TestNewShardsKeepNoFailingWorker(t *testing.T) {
 		t.Run(fmt.Sprint("splits ", splitting), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.shardsOf(64)
-			quiet := stream.OnError(func(error) {})
+			w.shardsOf(32)
+			f := patience(t)
+			options := []stream.ConsumerOption{
+				stream.Interval(f / 15), stream.Failover(f), stream.OnError(func(error) {}),
+			}
 			c := &cut{}
-			a := w.through(nil, cutStreams{w.scripted, c}, w.c.handle, quiet)
-			soon(t, "all", func() bool { return a.Stats().Shards == 64 })
-			b := w.begin(quiet)
-			soon(t, "half", func() bool { return a.Stats().Shards == 32 && b.Stats().Shards == 32 })
-			ids := w.idsOf(64)
+			a := w.through(nil, cutStreams{w.scripted, c}, w.c.handle, options...)
+			soon(t, "all", func() bool { return a.Stats().Shards == 32 })
+			b := w.begin(options...)
+			soon(t, "half", func() bool { return a.Stats().Shards == 16 && b.Stats().Shards == 16 })
+			ids := w.idsOf(32)
 			c.set(true)
 			for _, id := range ids {
 				w.write(id, 1)
 			}
 			begun := time.Now()
-			soon(t, "B's", func() bool { return w.c.handled() >= 32 })
+			soon(t, "B's", func() bool { return w.c.handled() >= 16 })
 			var own []int // shards that B reads
 			w.c.mu.Lock()
 			for i, id := range ids {
@@ -292,7 +301,7 @@ func TestNewShardsKeepNoFailingWorker(t *testing.T) {
 			}
 			w.c.mu.Unlock()
 			splits, least := 0, 1000
-			for time.Since(begun) < 14*failover(t) && w.c.handled() < 64 {
+			for time.Since(begun) < 14*f && w.c.handled() < 32 {
 				if splitting && splits < len(own) {
 					w.mu.Lock()
 					sh := w.shards[own[splits]]
@@ -303,13 +312,13 @@ func TestNewShardsKeepNoFailingWorker(t *testing.T) {
 					w.mu.Unlock()
 					splits++
 				}
-				for end := time.Now().Add(failover(t) / 2); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+				for end := time.Now().Add(f / 2); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 					least = min(least, a.Stats().Shards)
 				}
 			}
-			t.Logf("after %.1f failover times: %d of 64 handled, %d splits, A had at least %d shards, A %+v, B %+v",
-				float64(time.Since(begun))/float64(failover(t)), w.c.handled(), splits, least, a.Stats(), b.Stats())
-			if w.c.handled() < 64 {
+			t.Logf("after %.1f failover times: %d of 32 handled, %d splits, A had at least %d shards, A %+v, B %+v",
+				float64(time.Since(begun))/float64(f), w.c.handled(), splits, least, a.Stats(), b.Stats())
+			if w.c.handled() < 32 {
 				t.Errorf("the changes of A's shards wait")
 			}
 		})
