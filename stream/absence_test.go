@@ -321,5 +321,5 @@ func TestShardsThatNoWorkerCanOpen(t *testing.T) {
 		t.Errorf("%d shards moved, want that one", moved)
 	}
 	off.Store(false)
-	eventually(t, 4*failover(t), "the change", func() bool { return w.c.handled() == 1 })
+	eventually(t, 6*failover(t), "the change", func() bool { return w.c.handled() == 1 })
 }

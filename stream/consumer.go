@@ -491,18 +491,11 @@ type work struct {
 }
 
 // exclusion is a time in which a worker leaves shards to the others, because of a fault of its own.
-type exclusion struct {
-	until time.Time
-	again int // the number of exclusions shortly after one another
-}
+type exclusion struct{ until time.Time }
 
-// begin begins an exclusion: for three to five failover times, and for twice the time if another one has just ended, up
-// to eight times.
+// begin begins an exclusion of three to five failover times.
 func (x *exclusion) begin(now time.Time, failover time.Duration) time.Duration {
-	if x.again++; x.until.IsZero() || now.Sub(x.until) > 6*failover {
-		x.again = 0
-	}
-	pause := (3*failover + jitter(2*failover)) << min(x.again, 3)
+	pause := 3*failover + jitter(2*failover)
 	x.until = now.Add(pause)
 	return pause
 }
@@ -896,9 +889,10 @@ func (w *work) coordinate(ctx context.Context) {
 	o := w.orderOf(leases)
 	w.unlisted.Store(w.lacksListing(o))
 	idle := w.idle(leases, owners) // before a reader gets one of the leases
-	if away && sharing(alive) == 1 && !healthy {
+	if !healthy {                  // no other worker reads what this one does not
 		w.mu.Lock()
 		w.left.end()
+		w.unable.end()
 		w.mu.Unlock()
 	}
 	if away || w.stuck.Load() || w.leave(healthy) {
@@ -955,13 +949,11 @@ func (w *work) count(idle []string) {
 func (w *work) failing(d time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	long := false
+	long, now := false, time.Now()
 	for _, r := range w.held {
-		since := r.failing.Load()
-		fails := since != 0 && time.Since(time.Unix(0, since)) >= d
 		switch {
 		case r.isAbandoned():
-		case fails:
+		case r.fails(now, d):
 			long = true
 		case r.proven.Load():
 			return false
@@ -993,16 +985,13 @@ func (w *work) leave(healthy bool) bool {
 func (w *work) refuse(healthy bool, now time.Time) {
 	failover := w.c.settings.failover
 	for shard, r := range w.held {
-		since := r.failing.Load()
-		if !healthy || r.leaving || since == 0 || now.Sub(time.Unix(0, since)) < 2*failover {
+		if !healthy || r.leaving || !r.fails(now, 2*failover) {
 			continue
 		}
 		r.leaving = true
 		r.release()
 		w.mu.Lock()
-		if w.refused[shard] == nil {
-			w.refused[shard] = &exclusion{}
-		}
+		w.refused[shard] = &exclusion{}
 		w.refused[shard].begin(now, failover)
 		w.mu.Unlock()
 		w.report(fmt.Errorf("the shard %s could not be read for %v: another worker gets it", shard, 2*failover))
@@ -1010,10 +999,7 @@ func (w *work) refuse(healthy bool, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for shard, x := range w.refused {
-		if !healthy {
-			x.end()
-		}
-		if w.held[shard] == nil && now.Sub(x.until) > 6*failover {
+		if !healthy || !x.holds(now) {
 			delete(w.refused, shard)
 		}
 	}

@@ -115,7 +115,7 @@ func (l *letter) letter(table, groupName string) (*Letter, error) {
 // not.
 func (r *reader) drive() bool {
 	st := r.w.c.store
-	dog := newWatchdog(r.reading, 4*r.w.c.settings.failover, func() { r.failing.Store(0) })
+	dog := newWatchdog(r.reading, 4*r.w.c.settings.failover, r.succeeded)
 	defer dog.end()
 	for e, err := range st.allLetters(dog.ctx) {
 		dog.pause()

@@ -54,12 +54,13 @@ type reader struct {
 	refused bool   // the last iterator was that of trimmed records
 	again   int    // the number of reads that have failed since one that has not
 	// failing is when requests to the stream or the table began to fail, in Unix nanoseconds, 0 for none.
-	failing atomic.Int64
-	proven  atomic.Bool // a request for its records has succeeded
-	saved   time.Time
-	kept    string // the position that is saved
-	listed  int64  // as in the lease that is saved
-	taken   int    // of the lease
+	failing  atomic.Int64
+	repeated atomic.Bool // more than one has failed
+	proven   atomic.Bool // a request for its records has succeeded
+	saved    time.Time
+	kept     string // the position that is saved
+	listed   int64  // as in the lease that is saved
+	taken    int    // of the lease
 	// since is when the handlers of an answer began, in Unix nanoseconds, 0 for none. next is how long they may run
 	// until they are reported again.
 	since atomic.Int64
@@ -158,8 +159,24 @@ const iteratorAge = 10 * time.Minute
 // report reports an error, unless it is one of a request whose reader was to stop.
 func (r *reader) report(err error) { r.w.reportIn(r.reading, err) }
 
-// failed remembers when requests began to fail.
-func (r *reader) failed() { r.failing.CompareAndSwap(0, time.Now().UnixNano()) }
+// failed remembers when requests began to fail, and whether more than one has.
+func (r *reader) failed() {
+	if !r.failing.CompareAndSwap(0, time.Now().UnixNano()) {
+		r.repeated.Store(true)
+	}
+}
+
+func (r *reader) succeeded() {
+	r.failing.Store(0)
+	r.repeated.Store(false)
+	r.proven.Store(true)
+}
+
+// fails reports whether requests have failed for a time.
+func (r *reader) fails(now time.Time, d time.Duration) bool {
+	since := r.failing.Load()
+	return since != 0 && r.repeated.Load() && now.Sub(time.Unix(0, since)) >= d
+}
 
 // limited limits a request: without an answer it must not hold its shard for ever.
 func (r *reader) limited() (context.Context, context.CancelFunc) {
@@ -197,15 +214,15 @@ func (r *reader) read() bool {
 			pause = r.rest(pause)
 			continue
 		}
-		r.failing.Store(0)
-		r.proven.Store(true)
+		r.succeeded()
 		listed := time.Now().Unix()
 		pause, r.refused, r.again = c.settings.pause(), false, 0
 		r.slots.handles()
 		all := r.handle(out.Records)
 		r.slots.handled()
 		if all {
-			r.lease.Value.Listed = listed // not before: records that are not handled can be trimmed
+			// Not before: records that are not handled can be trimmed.
+			r.lease.Value.Listed, r.overdue = listed, false
 		}
 		if !all || !r.checkpoint() {
 			return false
@@ -310,9 +327,8 @@ func (r *reader) open() (iterator *string, deleted bool, err error) {
 	return nil, false, err
 }
 
-// trimmed reports a gap, which ends now: the next one begins at the first record that the stream has.
 func (r *reader) trimmed(err error) {
-	r.overdue, r.lease.Value.Listed = true, time.Now().Unix()
+	r.overdue = true // until records have been handled it is one gap
 	r.w.c.stats.trimmed()
 	r.w.report(&TrimmedError{r.w.c.table, r.w.c.settings.group, r.shard, r.after, err})
 }
@@ -601,7 +617,7 @@ func (r *reader) scan() bool {
 			continue
 		}
 		for {
-			dog := newWatchdog(r.reading, 4*r.w.c.settings.failover, func() { r.failing.Store(0) })
+			dog := newWatchdog(r.reading, 4*r.w.c.settings.failover, r.succeeded)
 			err := route.snapshot(dog, r.w.c.table,
 				func(rec *Record, call func(context.Context) error, err error) bool {
 					r.since.Store(time.Now().UnixNano())

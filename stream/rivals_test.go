@@ -189,9 +189,8 @@ func TestFirstRecordsTrimmedAfterTheIterator(t *testing.T) {
 	}
 }
 
-// A position was trimmed, which is reported. The worker stops before its first handler has returned, and so do the next
-// ones.
-func TestGapsAreReportedOnce(t *testing.T) {
+// A position was trimmed. Each worker reports that once, until the next record has been handled.
+func TestGapsAreReportedUntilARecordIsHandled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.begin()
@@ -200,27 +199,81 @@ func TestGapsAreReportedOnce(t *testing.T) {
 	soon(t, "two", func() bool { return w.c.handled() == 2 })
 	first.leave()
 	<-first.ended
-	w.set(w.shard(0).id, "Listed", &types.AttributeValueMemberN{
-		Value: fmt.Sprint(time.Now().Add(-25 * time.Hour).Unix()),
-	})
+	listed := func(ago time.Duration) {
+		w.set(w.shard(0).id, "Listed", &types.AttributeValueMemberN{Value: fmt.Sprint(time.Now().Add(-ago).Unix())})
+	}
+	listed(25 * time.Hour)
 	w.write("a", 3)
-	w.trim(0, 3)
-	w.write("a", 4)
-	total := 0
-	for range 3 {
+	w.write("a", 4) // it can be trimmed, too, before it is handled
+	w.write("a", 5)
+	reports := func(trimmed int, handles bool) int64 {
+		w.trim(0, trimmed)
 		in := make(chan struct{}, 100)
-		m := w.through(nil, nil, func(ctx context.Context, _ *stream.Change[kit.Account]) error {
+		m := w.through(nil, nil, func(ctx context.Context, c *stream.Change[kit.Account]) error {
 			in <- struct{}{}
+			if handles {
+				return w.c.handle(ctx, c)
+			}
 			<-ctx.Done()
 			return ctx.Err()
 		}, stream.Grace(time.Millisecond))
 		<-in
+		if handles {
+			soon(t, "the last", func() bool { return m.Stats().Handled == 1 })
+			w.write("a", 6)
+			soon(t, "another one", func() bool { return m.Stats().Handled == 2 })
+		}
 		m.leave()
 		<-m.ended
-		total += int(m.Stats().Trimmed)
+		return int64(m.Stats().Trimmed)
 	}
-	if total != 1 {
-		t.Errorf("%d reports of one gap", total)
+	if n := reports(3, false); n != 1 {
+		t.Errorf("%d reports of a gap", n)
+	}
+	if n := reports(4, true); n != 1 {
+		t.Errorf("%d reports of a gap that has grown", n)
+	}
+	w.write("a", 7)
+	if n := reports(4, false); n != 0 {
+		t.Errorf("%d reports afterwards", n)
+	}
+}
+
+// A worker leaves shards to another one because of a fault of its own, for some time. The fault ends, and then the
+// other one cannot read. So the first one is back at once.
+func TestWorkersComeBackIfNoOtherCanRead(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"reads", "takes"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.shardsOf(8)
+			ids := w.idsOf(8)
+			reads, other := &cut{}, &cut{}
+			takes := &denial{operation: "UpdateItem", text: "SHARDS#"}
+			set := func(on bool) {
+				if fault == "reads" {
+					reads.set(on)
+				} else {
+					takes.on.Store(on)
+				}
+			}
+			b := w.through(nil, cutStreams{w.scripted, other}, w.c.handle)
+			soon(t, "all shards", func() bool { return b.Stats().Shards == 8 })
+			set(fault == "takes")
+			w.through(takes.do, cutStreams{w.scripted, reads}, w.c.handle)
+			for range 4 {
+				soon(t, "B has half", func() bool { return b.Stats().Shards <= 4 })
+				set(true)
+				soon(t, "B has all", func() bool { return b.Stats().Shards == 8 })
+			}
+			set(false)
+			other.set(true)
+			for _, id := range ids {
+				w.write(id, 1)
+			}
+			eventually(t, 8*failover(t), "the changes", func() bool { return w.c.handled() == 8 })
+		})
 	}
 }
 
