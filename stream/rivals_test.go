@@ -25,11 +25,6 @@ func operationOf(q *http.Request) string {
 	return operation
 }
 
-// isBeat reports whether a request writes the counter of a worker.
-func isBeat(q *http.Request, body string) bool {
-	return isWrite(q) && strings.Contains(body, "WORKERS#")
-}
-
 // Rule 8: a worker whose takes fail has no share, also if they fail because they have no answer.
 func TestWorkersWhoseTakesHaveNoAnswer(t *testing.T) {
 	t.Parallel()
