@@ -372,7 +372,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		short: g.Value.short(), values: context.WithoutCancel(ctx),
 		over: make(chan error, 1), trouble: map[string]time.Time{},
 		held: map[string]*reader{}, ended: make(chan *reader), discovered: make(chan discovery),
-		hurry: make(chan struct{}, 1), refused: map[string]*exclusion{},
+		hurry: make(chan struct{}, 1), refused: map[string]time.Time{},
 	}
 	return w.run(ctx)
 }
@@ -477,33 +477,18 @@ type work struct {
 	unread      time.Time    // since when it has owned leases that it does not read, the zero time for none
 	untaken     time.Time    // when its takes began to fail
 	untakenLast time.Time    // when the last one failed, the zero time for none
-	// left is after none of its shards could be read, unable is after takes have failed, and refused is for shards that
-	// it could not read.
-	left, unable exclusion
-	refused      map[string]*exclusion
+	// Until left it reads nothing, because it could read none of its shards. Until unable it has no share, because its
+	// takes have failed. Until refused it does not take a shard, because it could not read that one.
+	left, unable time.Time
+	refused      map[string]time.Time
 
-	mu   sync.Mutex // of the next three, and of exclusions
+	mu   sync.Mutex // of the last three, and of the next three
 	held map[string]*reader
 	// beaten is when the last beat that succeeded, and did not say that the worker is away, had begun.
 	beaten time.Time
 	// fences grows while the worker is late, and after it was.
 	fences int
 }
-
-// exclusion is a time in which a worker leaves shards to the others, because of a fault of its own.
-type exclusion struct{ until time.Time }
-
-// begin begins an exclusion of three to five failover times.
-func (x *exclusion) begin(now time.Time, failover time.Duration) time.Duration {
-	pause := 3*failover + jitter(2*failover)
-	x.until = now.Add(pause)
-	return pause
-}
-
-func (x *exclusion) holds(now time.Time) bool { return x != nil && now.Before(x.until) }
-
-// end ends an exclusion early.
-func (x *exclusion) end() { x.until = time.Time{} }
 
 // watched is the counter of another worker, -1 for none, and when this worker has seen it change.
 type watched struct {
@@ -708,7 +693,7 @@ func (w *work) fencing(ctx context.Context) {
 func (w *work) isAway(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.left.holds(now) || w.stuck.Load() {
+	if now.Before(w.left) || w.stuck.Load() {
 		return true
 	}
 	for _, r := range w.held {
@@ -729,7 +714,7 @@ func (w *work) isBlind(now time.Time) bool {
 func (w *work) isUnable(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.stopping.Load() || w.isBlind(now) || w.unable.holds(now)
+	return w.stopping.Load() || w.isBlind(now) || now.Before(w.unable)
 }
 
 // isPassive reports whether the worker has no share, because it cannot read some shards.
@@ -741,8 +726,8 @@ func (w *work) isPassive(now time.Time) bool {
 func (w *work) refuses(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, x := range w.refused {
-		if x.holds(now) {
+	for _, until := range w.refused {
+		if now.Before(until) {
 			return true
 		}
 	}
@@ -891,8 +876,7 @@ func (w *work) coordinate(ctx context.Context) {
 	idle := w.idle(leases, owners) // before a reader gets one of the leases
 	if !healthy {                  // no other worker reads what this one does not
 		w.mu.Lock()
-		w.left.end()
-		w.unable.end()
+		w.left, w.unable = time.Time{}, time.Time{}
 		w.mu.Unlock()
 	}
 	if away || w.stuck.Load() || w.leave(healthy) {
@@ -918,7 +902,7 @@ func (w *work) coordinate(ctx context.Context) {
 		if w.readers() >= share || ctx.Err() != nil {
 			break
 		}
-		if !w.refused[l.Value.Shard].holds(now) {
+		if !now.Before(w.refused[l.Value.Shard]) {
 			w.take(ctx, l)
 		}
 	}
@@ -962,6 +946,9 @@ func (w *work) failing(d time.Duration) bool {
 	return long
 }
 
+// absence is how long a worker leaves shards to the other workers because of a fault of its own.
+func (s *settings) absence() time.Duration { return 3*s.failover + jitter(2*s.failover) }
+
 // leave releases all shards for a time if none of them could be read for long, and another worker has no such fault. It
 // reports whether it did.
 func (w *work) leave(healthy bool) bool {
@@ -969,8 +956,9 @@ func (w *work) leave(healthy bool) bool {
 	if !healthy || !w.failing(2*failover) {
 		return false
 	}
+	pause := w.c.settings.absence()
 	w.mu.Lock()
-	pause := w.left.begin(time.Now(), failover)
+	w.left = time.Now().Add(pause)
 	w.mu.Unlock()
 	for _, r := range w.held {
 		r.release()
@@ -991,15 +979,14 @@ func (w *work) refuse(healthy bool, now time.Time) {
 		r.leaving = true
 		r.release()
 		w.mu.Lock()
-		w.refused[shard] = &exclusion{}
-		w.refused[shard].begin(now, failover)
+		w.refused[shard] = now.Add(w.c.settings.absence())
 		w.mu.Unlock()
 		w.report(fmt.Errorf("the shard %s could not be read for %v: another worker gets it", shard, 2*failover))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for shard, x := range w.refused {
-		if !healthy || !x.holds(now) {
+	for shard, until := range w.refused {
+		if !healthy || !now.Before(until) {
 			delete(w.refused, shard)
 		}
 	}
@@ -1194,7 +1181,7 @@ func (w *work) take(ctx context.Context, e *mapper.Entity[lease]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.untakenLast = time.Time{}
-	w.unable.end()
+	w.unable = time.Time{}
 	if late || w.fences != before { // another worker may have the lease since: if not, this one takes it again
 		return
 	}
@@ -1219,8 +1206,8 @@ func (w *work) cannotTake(now time.Time) {
 	w.untakenLast = now
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now.Sub(w.untaken) > failover && !w.unable.holds(now) {
-		w.unable.begin(now, failover)
+	if now.Sub(w.untaken) > failover && !now.Before(w.unable) {
+		w.unable = now.Add(w.c.settings.absence())
 	}
 }
 

@@ -606,8 +606,9 @@ func (c *calls) begin(ctx context.Context, account string) (end func()) {
 	}
 }
 
-// Random schedules have splits, expired iterators, failing requests, and workers that come, go, die, and are cut off
-// for a while. Each change is handled, those of an account in their order.
+// Random schedules have splits, expired iterators, failing requests, handlers that hang, and workers that come, go,
+// die, and are cut off, from all requests or from some. At the end some stay cut off. Each change is handled, those of an
+// account in their order, and no two at the same time.
 func TestRandomSchedulesOfStreams(t *testing.T) {
 	t.Parallel()
 	seed := draws.Seed(t)
@@ -764,7 +765,14 @@ func randomSchedule(t *testing.T, seed uint64) (again int) {
 		}
 		time.Sleep(time.Duration(r.Int64N(int64(pace))))
 	}
+	for range r.IntN(8) { // so that there are several shards to share
+		w.mu.Lock()
+		old := len(w.shards)
+		w.mu.Unlock()
+		w.splitNamed(r.IntN(8), false, old, arns)
+	}
 	w.show()
+	time.Sleep(time.Duration(r.Int64N(int64(4 * failover(t)))))
 	if len(workers) == 1 || r.IntN(2) == 0 {
 		workers = append(workers, begin())
 	}
@@ -772,6 +780,9 @@ func randomSchedule(t *testing.T, seed uint64) (again int) {
 	r.Shuffle(len(workers)-1, func(i, j int) { workers[i], workers[j] = workers[j], workers[i] })
 	for _, m := range workers[:1+r.IntN(len(workers)-1)] {
 		m.breaks(r, outages) // the other workers have to read all
+	}
+	if r.IntN(2) == 0 { // its share is given up by one that is broken
+		workers = append(workers, begin())
 	}
 	w.writes(counters, r, 20)
 	w.check(counters)
