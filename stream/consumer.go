@@ -477,8 +477,8 @@ type work struct {
 	unread      time.Time    // since when it has owned leases that it does not read, the zero time for none
 	untaken     time.Time    // when its takes began to fail
 	untakenLast time.Time    // when the last one failed, the zero time for none
-	// left is until when it reads nothing, because it could read none of its shards. unable is until when it has no share,
-	// because its takes have failed. refused is the same for single shards that it could not read.
+	// left is until when it reads nothing, because it could read none of its shards. unable is until when it has no
+	// share, because its takes have failed. refused is the same for single shards that it could not read.
 	left, unable time.Time
 	refused      map[string]time.Time
 

@@ -607,8 +607,8 @@ func (c *calls) begin(ctx context.Context, account string) (end func()) {
 }
 
 // Random schedules have splits, expired iterators, failing requests, handlers that hang, and workers that come, go,
-// die, and are cut off, from all requests or from some. At the end some stay cut off. Each change is handled, those of an
-// account in their order, and no two at the same time.
+// die, and are cut off, from all requests or from some. At the end some stay cut off. Each change is handled, those of
+// an account in their order, and no two at the same time.
 func TestRandomSchedulesOfStreams(t *testing.T) {
 	t.Parallel()
 	seed := draws.Seed(t)
